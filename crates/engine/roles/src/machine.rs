@@ -108,21 +108,25 @@ impl<K: Part + Ord + Clone, V: Part> Machine<K, V> {
         }
     }
 
-    /// Whether a real machine takes a message from this sender: instructions only from the front end of the request; objects from itself,
-    /// or those that it was not asked for from hubs that the front end has named. Its memcached is asked directly, never through it: a stranger could have an
-    /// object with any tag sent to anybody.
+    /// Whether a real machine takes a message from this sender: instructions and requests only from the front end of the request; objects
+    /// from itself, or those that it was not asked for from hubs that the front end has named. It passes no request on: a stranger could
+    /// have an object with any tag sent to anybody.
     fn may_send(&self, from: Node, message: &Message<K, V>) -> bool {
         if self.hub_params.limits.is_none() || from == self.me {
             return true;
         }
         match message.body {
-            Body::Swarm(_) | Body::Child(_) | Body::Ask { .. } | Body::Speed(_) | Body::Withdraw | Body::Over => {
-                from == message.tag.origin
-            }
+            Body::Swarm(_)
+            | Body::Child(_)
+            | Body::Ask { .. }
+            | Body::Get(_)
+            | Body::Speed(_)
+            | Body::Withdraw
+            | Body::Over => from == message.tag.origin,
             Body::Object(_) | Body::Miss | Body::Lost => {
                 self.hub.as_ref().is_none_or(|hub| hub.takes(from, message.tag, message.index))
             }
-            Body::Get(_) | Body::Pass { .. } => false,
+            Body::Pass { .. } => false,
             Body::Withdrawn | Body::Load(_) => true,
         }
     }

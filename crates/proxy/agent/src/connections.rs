@@ -31,7 +31,7 @@ fn is_valid_for(certificate: &[u8], name: &ServerName<'_>) -> bool {
 /// Copies the key or value of a message, which may be kept for longer than the rest of the buffer.
 fn detach(message: &mut ItemMessage) {
     match &mut message.body {
-        Body::Ask { key, .. } => key.key = key.key.detached(),
+        Body::Ask { key, .. } | Body::Get(key) => key.key = key.key.detached(),
         Body::Object(item) => *item = item.detached(),
         _ => {}
     }
@@ -237,7 +237,7 @@ impl<N: Net> Agent<N> {
     /// Memory that peers, servers and the hub take.
     fn held(&mut self) -> u64 {
         let of_hub = self.machine.hub().map_or(0, Hub::memory) as usize;
-        self.hub_memory.set(of_hub + self.early_bytes);
+        self.hub_memory.set(of_hub + self.early_bytes + self.serving.waiting() as usize);
         charged().wrapping_sub(self.charged_before) as u64 + self.net.held() as u64
     }
 

@@ -31,6 +31,7 @@ counters! {
     Counter peers_cut_off: "Peers closed because memory was short.";
     Counter hub_gets: "Keys requested from servers of the rack as a hub.";
     Counter hub_objects: "Values sent on as a hub.";
+    Counter server_objects: "Values sent as a data server.";
     Counter stalls: "Loop iterations of over a second.";
     Counter memcached_failures: "Failed connections to servers.";
 }

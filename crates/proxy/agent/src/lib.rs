@@ -1,13 +1,16 @@
-//! Agent: hub of `roles` beside a memcached. It has no sockets and no clock; the caller passes events and time, and
+//! Agent: hub and data server of `roles` beside a memcached. It has no sockets and no clock; the caller passes events and time, and
 //! [`Net`] has the connections.
 //!
-//! Front ends connect to it, and agents to one another where hubs form a tree. As a hub it asks the servers of its rack directly.
+//! Front ends connect to it, and agents to one another where hubs form a tree. As a hub it asks the servers of its rack directly; as a
+//! data server it answers front ends from its own memcached ([`data_server`]).
 
 mod connections;
 mod counters;
+mod data_server;
 mod load;
 mod memcached;
 mod reports;
+mod serving;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -15,10 +18,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use fanin_ring::Event;
+use fanin_roles::data_server::{Order, Params as DataServerParams};
 use fanin_roles::front_end::Directory;
 use fanin_roles::hub::Hub;
 use fanin_roles::wire::{Item, ItemKey, Load};
-use fanin_roles::{Body, Machine, Message, Node, Output, Outputs, data_server, hub, machine};
+use fanin_roles::{Body, Machine, Message, Node, Output, Outputs, hub, machine};
 use fanin_units::{Bytes, Time};
 
 pub use counters::AgentCounters;
@@ -32,6 +36,7 @@ use fanin_proxy_net::{Net, Token};
 use fanin_proxy_peers::{GREETING, ItemBody, ItemMessage, Peer, PeerError, READ, SEGMENT};
 use load::MachineLoad;
 use memcached::{Asker, Memcached, Results};
+use serving::Serving;
 
 /// Time without messages after which a request's front end is gone.
 const FORGET: Time = Time::from_secs(60);
@@ -46,6 +51,8 @@ const WAITING: u64 = 4;
 /// Share of the memory limit for open requests at a hub, and the number of these.
 const STATE: u64 = 8;
 const REQUESTS: u32 = 8_192;
+/// Exponent of the waiting time in PICC's equation 2.
+const EXPONENT: u32 = 3;
 /// Size that an object is assumed to have until some are known.
 const FIRST_OBJECT: Bytes = Bytes(4 << 10);
 
@@ -78,6 +85,7 @@ pub struct Agent<N: Net> {
     memcacheds: Vec<Memcached<N::Socket>>,
     marked_memcacheds: Vec<usize>,
     found: Results,
+    serving: Serving,
     load: MachineLoad,
     /// Memory of the hub's open requests, of responses that wait, and of early messages.
     hub_memory: Charge,
@@ -153,6 +161,7 @@ impl<N: Net> Agent<N> {
             memcacheds: memcacheds.collect(),
             marked_memcacheds: Vec::new(),
             found: Vec::new(),
+            serving: Serving::default(),
             load: MachineLoad::new(settings.objects),
             hub_memory: Charge::default(),
             reports: BTreeMap::new(),
@@ -199,7 +208,8 @@ impl<N: Net> Agent<N> {
         let greeting = self.greetings.front().map(|(at, _)| *at);
         let unfinished = self.unfinished.front().map(|(at, _)| *at);
         let own = [machine, self.net.next_due(), self.accept_at, greeting, unfinished, self.report_due()];
-        let next = own.into_iter().flatten().chain(memcacheds).min();
+        let own = own.into_iter().chain([self.serving.next_due()]);
+        let next = own.flatten().chain(memcacheds).min();
         next.map(|at| at.saturating_sub(self.now))
     }
 
@@ -242,6 +252,8 @@ impl<N: Net> Agent<N> {
             self.machine.due(self.time(), None, &NoDirectory, &mut self.out);
             self.act();
         }
+        self.go_on_serving();
+        self.act();
         if self.report_due().is_some_and(|at| at <= self.now) {
             self.report();
         }
@@ -285,7 +297,11 @@ fn params(settings: &AgentSettings) -> machine::Params {
     let me = settings.node();
     let (room, overhead) = SEGMENT;
     machine::Params {
-        server: data_server::Params { me, most: settings.objects, order: data_server::Order::AtOnce },
+        server: DataServerParams {
+            me,
+            most: settings.objects,
+            order: Order::Queued { sub_queue: settings.sub_queue, exponent: EXPONENT },
+        },
         hub: hub::Params {
             me,
             room,
@@ -318,16 +334,13 @@ impl<N: Net> Agent<N> {
                 match output {
                     Output::Send { to, message: Message { tag, index, body: Body::Get(key) }, .. } => {
                         self.counters.hub_gets.add(1);
-                        self.fetch(self.settings.racks.of_node(to), key, (tag, index));
+                        self.fetch(self.settings.racks.of_node(to), key, Asker::Hub(tag, index));
                     }
                     Output::Send { to, message, .. } if to == self.me => self.local.push(message),
                     Output::Send { to, message, .. } => self.send(to, &message),
-                    // An agent has no front end, and looks nothing up for others.
-                    Output::Look(_)
-                    | Output::Answer { .. }
-                    | Output::Miss { .. }
-                    | Output::Fail { .. }
-                    | Output::Done { .. } => {}
+                    Output::Look(lookup) => self.look_up(lookup),
+                    // An agent has no front end.
+                    Output::Answer { .. } | Output::Miss { .. } | Output::Fail { .. } | Output::Done { .. } => {}
                 }
             }
             if self.out.is_empty() {
@@ -345,11 +358,11 @@ impl<N: Net> Agent<N> {
 
     /// Asks a memcached of the racks.
     fn fetch(&mut self, server: Option<usize>, key: ItemKey, asker: Asker) {
-        let asked = server.and_then(|server| Some((server, self.memcacheds[server].get(key, asker, self.now)?)));
-        match asked {
-            Some((server, true)) => self.marked_memcacheds.push(server),
-            Some((_, false)) => {}
-            None => self.answer(asker, Body::Lost),
+        let Some(server) = server.filter(|server| !self.memcacheds[*server].is_down(self.now)) else {
+            return self.answer(asker, Body::Lost);
+        };
+        if self.memcacheds[server].get(key, asker) {
+            self.marked_memcacheds.push(server);
         }
     }
 
@@ -368,10 +381,12 @@ impl<N: Net> Agent<N> {
         self.act();
     }
 
-    /// Gives a result to the hub.
+    /// Gives a result to the role that asked.
     fn answer(&mut self, asker: Asker, body: ItemBody) {
-        let (tag, index) = asker;
-        self.local.push(Message { tag, index, body });
+        match asker {
+            Asker::Hub(tag, index) => self.local.push(Message { tag, index, body }),
+            Asker::Server(lookup) => self.looked_up(&lookup, body),
+        }
     }
 
     /// Sends a message to another node: over its connection, or as to an agent over a new one.

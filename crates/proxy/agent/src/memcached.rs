@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use fanin_memcache::{Cursor, Piece, Shape, response};
+use fanin_roles::data_server::Lookup;
 use fanin_roles::wire::ItemKey;
 use fanin_roles::{Body, Tag};
 
@@ -18,8 +19,14 @@ use fanin_proxy_peers::{ItemBody, READ, item};
 /// Most keys of a command.
 const KEYS: usize = 64;
 
-/// The object of a request at this agent's hub for which a key is requested.
-pub type Asker = (Tag, u32);
+/// The role of this agent for which a key is requested.
+#[derive(Debug)]
+pub enum Asker {
+    /// Its hub, for this object of a request.
+    Hub(Tag, u32),
+    /// Its data server.
+    Server(Box<Lookup<ItemKey>>),
+}
 
 /// Results of gets: an object, a miss, or lost if the memcached does not answer or its value is too large.
 pub type Results = Vec<(Asker, ItemBody)>;
@@ -95,14 +102,16 @@ impl<S> Memcached<S> {
         }
     }
 
-    /// Requests a key; returns whether the connection has to be marked for writing, or `None` if it is down.
-    pub fn get(&mut self, key: ItemKey, asker: Asker, now: Nanos) -> Option<bool> {
-        if matches!(self.state, State::Down { until } if until > now) {
-            return None;
-        }
+    /// Whether the connection has failed, and is not tried again yet.
+    pub fn is_down(&self, now: Nanos) -> bool {
+        matches!(self.state, State::Down { until } if until > now)
+    }
+
+    /// Requests a key; returns whether the connection has to be marked for writing.
+    pub fn get(&mut self, key: ItemKey, asker: Asker) -> bool {
         self.queue.push(Get { key, asker });
         self.has_gets(self.gets + 1);
-        Some(!std::mem::replace(&mut self.marked, true))
+        !std::mem::replace(&mut self.marked, true)
     }
 
     /// Counts the gets that have no result, in lists that may be half empty.

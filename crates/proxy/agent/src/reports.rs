@@ -13,7 +13,7 @@ impl<N: Net> Agent<N> {
     /// When front ends are reported to next, if there are any.
     pub(super) fn report_due(&self) -> Option<Nanos> {
         let is_hub = self.machine.hub().is_some_and(|hub| hub.open_requests() > 0);
-        let soon = if is_hub { self.reported + PERIOD } else { Nanos::MAX };
+        let soon = if is_hub || !self.serving.is_idle() { self.reported + PERIOD } else { Nanos::MAX };
         (!self.reports.is_empty()).then(|| self.report_at.min(soon))
     }
 
@@ -24,7 +24,7 @@ impl<N: Net> Agent<N> {
         }
     }
 
-    /// Reports to the front ends for which it is a hub, and to all others if its load has changed much.
+    /// Reports to the front ends for which it is a hub or has requested keys, and to all others if its load has changed much.
     pub(super) fn report(&mut self) {
         (self.reported, self.report_at) = (self.now, self.now + LOOK);
         self.load.look(self.now);
@@ -36,7 +36,7 @@ impl<N: Net> Agent<N> {
             };
             let load = Load { spare, round_trip: peer.round_trip(&self.net) };
             let is_hub = self.machine.hub().is_some_and(|hub: &Hub<_, _>| hub.serves(node));
-            if is_hub || self.load.has_changed(*last, load) {
+            if is_hub || self.serving.serves(node) || self.load.has_changed(*last, load) {
                 let tag = Tag { origin: node, request: 0, epoch: 0, nonce: 0 };
                 peer.put(&Message { tag, index: 0, body: Body::Load(load) });
                 *last = Some(load);

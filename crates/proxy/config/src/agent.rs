@@ -51,6 +51,8 @@ pub struct AgentSettings {
     pub item: Bytes,
     /// Most objects in progress.
     pub objects: u32,
+    /// Objects of a sub-queue, within which a data server sends by PICC's priorities; 1 is first come, first served.
+    pub sub_queue: usize,
     /// Most connected peers.
     pub peers: usize,
     /// Memory limit.
@@ -85,6 +87,7 @@ struct File {
     timeout: Option<Spanned<Written>>,
     item: Option<Spanned<Written>>,
     objects: Option<Spanned<i64>>,
+    sub_queue: Option<Spanned<i64>>,
     peers: Option<Spanned<i64>>,
     memory: Option<Spanned<Written>>,
     event_loop: Option<Spanned<String>>,
@@ -158,6 +161,7 @@ fn settings(file: File, files: &Files) -> Result<AgentSettings, Wrong> {
         timeout: bounded(file.timeout, Time::from_millis(100), right("timeout", "100 ms", "ms"), TIMEOUT)?,
         item: quantity(file.item, Bytes(1 << 20), right("item", "1 MiB", "B"))?,
         objects: whole(file.objects, 1 << 16, 1 << 30)? as u32,
+        sub_queue: whole(file.sub_queue, 10, 1 << 16)?,
         peers: whole(file.peers, 10_000, 1_000_000)?,
         memory: bounded(file.memory, Bytes(128 << 20), right("memory", "128 MiB", "MiB"), MEMORY)?,
         event_loop: word(file.event_loop, EventLoop::Auto, &EventLoop::WORDS)?,

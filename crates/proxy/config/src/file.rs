@@ -11,7 +11,7 @@ use toml::Spanned;
 
 use super::checks::{no_pool_is_a_server, no_server_twice};
 use super::failover::{FailoverInFile, HedgeInFile, failover};
-use super::hubs::{self, HubsInFile, SiccInFile};
+use super::hubs::{self, HubsInFile, Multigets, SiccInFile};
 use super::incast_settings::{IncastInFile, incast_in_file};
 use super::log_settings::{LogInFile, log_in_file};
 use super::messages_settings::{MessagesInFile, messages_in_file};
@@ -183,7 +183,7 @@ fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>, files: &Fi
     pool.entry = entry;
     pool.placement = word(file.placement, pool.placement, &Placement::WORDS)?;
     pool.hash = word(file.hash, pool.hash, &Hash::WORDS)?;
-    let through_hubs = multiget(file.multiget, &mut pool)?;
+    let through_agents = multiget(file.multiget, &mut pool)?;
     pool.keeps_windows = word(file.windows, pool.keeps_windows, &[("kept", true), ("anew", false)])?;
     pool.link = bounded(file.link, pool.link, right("link", "10 Gbit/s", "Gbit/s"), LINKS)?;
     pool.incast = file.incast.map(|incast| incast_in_file(incast, pool.link)).transpose()?;
@@ -200,20 +200,24 @@ fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>, files: &Fi
     failover(FailoverInFile { on_down: file.on_down, replicas: file.replicas, hedge: file.hedge }, &mut pool)?;
     let (agent_tls, agent_secret, plaintext) = (file.agent_tls, file.agent_secret, file.plaintext);
     let auth = AgentAuthInFile { agent_tls, agent_secret, plaintext };
-    hubs::hubs(HubsInFile { racks: file.racks, auth, sicc: file.sicc }, through_hubs, &mut pool, files)?;
+    hubs::hubs(HubsInFile { racks: file.racks, auth, sicc: file.sicc }, through_agents, &mut pool, files)?;
     Ok(pool)
 }
 
-/// Sets the algorithm of multigets; returns it if it uses hubs. Then the default one is for servers without them.
-fn multiget(file: Option<Spanned<String>>, pool: &mut Pool) -> Result<Option<(Kind, Range<usize>)>, Wrong> {
+/// Sets the algorithm of multigets; returns it if it uses agents. Then the default one is for servers without them.
+fn multiget(file: Option<Spanned<String>>, pool: &mut Pool) -> Result<Option<(Multigets, Range<usize>)>, Wrong> {
     let place = file.as_ref().map(Spanned::span);
-    let all: Vec<(&str, Kind)> = MULTIGETS.into_iter().chain(hubs::kinds()).collect();
-    let kind = word(file, pool.multiget, &all)?;
-    if hubs::kinds().any(|(_, hubs)| hubs == kind) {
-        return Ok(place.map(|place| (kind, place)));
+    let direct = MULTIGETS.into_iter().map(|(name, kind)| (name, Multigets::Direct(kind)));
+    let through_hubs = hubs::kinds().map(|(name, kind)| (name, Multigets::Hubs(kind)));
+    let all: Vec<(&str, Multigets)> =
+        direct.chain(through_hubs).chain([(hubs::DATA_SERVERS, Multigets::DataServers)]).collect();
+    match word(file, Multigets::Direct(pool.multiget), &all)? {
+        Multigets::Direct(kind) => {
+            pool.multiget = kind;
+            Ok(None)
+        }
+        through_agents => Ok(place.map(|place| (through_agents, place))),
     }
-    pool.multiget = kind;
-    Ok(None)
 }
 
 /// Reads a pool's plan.

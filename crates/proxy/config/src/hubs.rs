@@ -1,4 +1,4 @@
-//! Settings of a pool whose multigets go through hubs: SICC.
+//! Settings of a pool whose multigets go through agents: hubs of SICC, or data servers of PICC.
 
 use std::ops::{Range, RangeInclusive};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use toml::Spanned;
 
 use super::racks::{AgentAuth, AgentAuthInFile, Racks};
 use super::security::Files;
-use super::types::{HubSettings, OnDown, Pool};
+use super::types::{AgentRole, HubSettings, OnDown, Pool};
 use super::values::{LINKS, Written, Wrong, bounded, right, whole};
 
 /// The keys of a pool in a file.
@@ -50,12 +50,31 @@ pub fn kinds() -> impl Iterator<Item = (&'static str, Kind)> {
     with_hubs.map(|kind| (kind.row().word, *kind))
 }
 
+/// Name of multigets from agents that are data servers.
+pub const DATA_SERVERS: &str = "picc";
+
+/// How a pool's multigets use agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Multigets {
+    /// Not at all.
+    Direct(Kind),
+    /// As hubs.
+    Hubs(Kind),
+    /// As data servers.
+    DataServers,
+}
+
 /// Right form of the TLS towards agents.
 pub const AGENT_TLS: &str = "agent_tls = { ca = \"ca.pem\", certificate = \"cert.pem\", key = \"key.pem\" }";
 
-/// Converts them for a pool with its servers and failover; `kind` is its multigets' algorithm if that uses hubs.
-pub fn hubs(file: HubsInFile, kind: Option<(Kind, Range<usize>)>, pool: &mut Pool, files: &Files) -> Result<(), Wrong> {
-    let Some((kind, place)) = kind else {
+/// Converts them for a pool with its servers and failover; `multigets` are its multigets if they use agents.
+pub fn hubs(
+    file: HubsInFile,
+    multigets: Option<(Multigets, Range<usize>)>,
+    pool: &mut Pool,
+    files: &Files,
+) -> Result<(), Wrong> {
+    let Some((multigets, place)) = multigets else {
         let places = [
             file.racks.map(|it| it.span()),
             file.auth.plaintext.map(|it| it.span()),
@@ -66,7 +85,7 @@ pub fn hubs(file: HubsInFile, kind: Option<(Kind, Range<usize>)>, pool: &mut Poo
         return match places.into_iter().flatten().next() {
             Some(place) => Err(Wrong(
                 Some(place),
-                "it is for multigets through hubs: add multiget = \"sicc\", or remove it".to_owned(),
+                "it is for multigets through agents: add multiget = \"sicc\" or \"picc\", or remove it".to_owned(),
             )),
             None => Ok(()),
         };
@@ -74,21 +93,30 @@ pub fn hubs(file: HubsInFile, kind: Option<(Kind, Range<usize>)>, pool: &mut Poo
     let wrong = |why: &str| Err(Wrong(Some(place.clone()), why.to_owned()));
     if pool.on_down == OnDown::Next {
         return wrong(
-            "hubs ask the server of a key, or one of its replicas: remove `on_down = \"next\"`, or use another algorithm",
+            "agents ask the server of a key, or one of its replicas: remove `on_down = \"next\"`, or use another algorithm",
         );
     }
     let Some(racks) = file.racks else {
-        return wrong("hubs need the racks of the servers: add racks = \"racks.toml\"");
+        return wrong("agents are found by the racks of the servers: add racks = \"racks.toml\"");
     };
     let auth = AgentAuth::read(file.auth, place.clone(), AGENT_TLS, files)?;
     let racks = Arc::new(Racks::read(&racks, &auth, files)?);
     if !pool.servers.iter().any(|server| racks.position(&server.target.address).is_some()) {
         return wrong("the racks have none of the pool's servers: add them as [[server]]");
     }
+    if multigets == Multigets::DataServers
+        && let Some(sicc) = &file.sicc
+    {
+        return Err(Wrong(Some(sicc.span()), "it is for hubs: remove it, or use multiget = \"sicc\"".to_owned()));
+    }
     let (settings, most) = sicc(file.sicc.map(Spanned::into_inner), pool.link, files)?;
     let SiccSettings { sicc, buffer, queue } = settings;
+    let (role, kind) = match multigets {
+        Multigets::Direct(kind) | Multigets::Hubs(kind) => (AgentRole::Hub, kind),
+        Multigets::DataServers => (AgentRole::DataServer, Kind::Sicc),
+    };
     let Some(parts) = kind.parts(&sicc) else { return Ok(()) };
-    pool.hubs = Some(Arc::new(HubSettings { parts, sicc, most, racks, buffer, queue }));
+    pool.hubs = Some(Arc::new(HubSettings { role, parts, sicc, most, racks, buffer, queue }));
     Ok(())
 }
 

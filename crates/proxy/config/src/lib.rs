@@ -25,7 +25,9 @@ use std::sync::Arc;
 
 pub use agent::AgentSettings;
 pub use diff::{ConfigText, diff};
-pub use types::{Hedge, HubSettings, Incast, MetricsSettings, OnDown, Plan, Pool, Problem, Server, Settings};
+pub use types::{
+    AgentRole, Hedge, HubSettings, Incast, MetricsSettings, OnDown, Plan, Pool, Problem, Server, Settings,
+};
 
 pub use fanin_proxy_net::sockets::EventLoop;
 pub use fanin_proxy_net::{Address, Entry, Target};

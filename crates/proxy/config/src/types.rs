@@ -122,9 +122,20 @@ impl OnDown {
         [("error", OnDown::Error), ("miss", OnDown::Miss), ("next", OnDown::Next)];
 }
 
-/// Hubs of a pool.
+/// Role of a pool's agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentRole {
+    /// Hubs of racks: SICC.
+    Hub,
+    /// Data servers, which send in the order of Algorithm 3: PICC.
+    DataServer,
+}
+
+/// Agents of a pool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HubSettings {
+    /// Their role.
+    pub role: AgentRole,
     /// Enabled parts of SICC.
     pub parts: Parts,
     /// Its settings.

@@ -1,7 +1,7 @@
 //! Messages from machines that are not entitled to send them, at a hub of a real machine.
 
 use crate::support::{Cluster, Out, hub_params};
-use fanin_roles::data_server::{self, Order};
+use fanin_roles::data_server::{self, HOPS, Lookup, Order};
 use fanin_roles::hub::Limits;
 use fanin_roles::machine::Params;
 use fanin_roles::wire::{Numbered, Size, Swarm};
@@ -112,12 +112,17 @@ fn instructions_come_from_the_front_end_of_the_request() {
 }
 
 #[test]
-fn agents_look_nothing_up_for_others() {
+fn agents_look_up_for_the_front_end_of_the_request_only() {
     let (mut machine, cluster) = hub();
     let key = Numbered(3);
     for body in [Body::Get(key), Body::Pass { key, asker: FRONT_END, hops: 1 }] {
-        for from in [STRANGER, CHILD, FRONT_END] {
+        for from in [STRANGER, CHILD] {
             assert_eq!(sent(&mut machine, &cluster, from, Message { tag: TAG, index: 1, body }), [], "{body:?}");
         }
     }
+    let passed = Body::Pass { key, asker: STRANGER, hops: 1 };
+    assert_eq!(sent(&mut machine, &cluster, FRONT_END, Message { tag: TAG, index: 1, body: passed }), []);
+    let get = Message { tag: TAG, index: 1, body: Body::Get(key) };
+    let lookup = Lookup { asker: FRONT_END, tag: TAG, index: 1, key, hops: HOPS };
+    assert_eq!(sent(&mut machine, &cluster, FRONT_END, get), [Output::Look(lookup)]);
 }

@@ -64,7 +64,7 @@ fn errors_have_line_and_valid_value() {
             "[[pool]]\nlisten = \"unix:/a\"\nservers = [\"unix:/a one\"]",
             "f.toml:6: the server unix:/a is the address on which",
         ),
-        ("multiget = \"sicc\"", "f.toml:6: hubs need the racks of the servers: add racks = "),
+        ("multiget = \"sicc\"", "f.toml:6: agents are found by the racks of the servers: add racks = "),
         ("windows = \"long\"", "f.toml:6: unknown value `long`: use one of kept, anew"),
         ("link = \"1 kbit/s\"", "f.toml:6: `1 kbit/s` is less than 1 Mbit/s; use a value such as link = \"10 Gbit/s\""),
         ("[metrics]\nlisten = \"x\"", "f.toml:7: `x` is not an address: use host:port"),

@@ -157,11 +157,15 @@ fn pools_with_hubs_need_racks() {
         "link = \"1 Gbit/s\"\nsicc = { buffer = \"100 KB\", object = \"1000 B\", uplink = \"40 Mbit/s\" }";
     assert_eq!(pool(of_equation).unwrap().pools[0].hubs.as_ref().unwrap().most, 4);
     for (text, told) in [
-        (POOL.to_owned(), "front.toml:4: hubs need the racks of the servers: add racks = \"racks.toml\""),
+        (POOL.to_owned(), "front.toml:4: agents are found by the racks of the servers: add racks = \"racks.toml\""),
         (format!("{POOL}racks = \"racks.toml\""), "front.toml:4: agents are not authenticated: add agent_tls"),
         (format!("{POOL}racks = \"none.toml\"\nplaintext = true"), "front.toml:5: none.toml: No such file"),
-        (POOL.replace("sicc", "sw") + "racks = \"racks.toml\"", "front.toml:5: it is for multigets through hubs"),
-        (format!("{hubs}on_down = \"next\""), "front.toml:4: hubs ask the server of a key, or one of its replicas"),
+        (POOL.replace("sicc", "sw") + "racks = \"racks.toml\"", "front.toml:5: it is for multigets through agents"),
+        (
+            hubs.replace("\"sicc\"", "\"picc\"") + "sicc = { hubs = 2 }",
+            "front.toml:7: it is for hubs: remove it, or use",
+        ),
+        (format!("{hubs}on_down = \"next\""), "front.toml:4: agents ask the server of a key, or one of its replicas"),
         (format!("{hubs}sicc = {{ hubs = 0 }}"), "front.toml:7: 0 is outside 1 to "),
         (format!("{hubs}agent_tls = {{ ca = \"ca.pem\" }}"), "front.toml:7: only one of TLS, agent_secret"),
         (

@@ -22,7 +22,7 @@ impl<N: Net> Front<N> {
             // An agent's get would overtake the client's own changes, which are on this front end's connections to the servers.
             return;
         }
-        let Some(keys) = self.hubs.keys_of(slot, multiget, self.upstreams.pool(slot)) else { return };
+        let Some(keys) = self.hubs.keys_of(slot, multiget, &self.upstreams) else { return };
         self.hubs.request(slot, get, multiget, keys, &self.upstreams, &mut self.context);
         self.act_for_hubs(slot);
     }

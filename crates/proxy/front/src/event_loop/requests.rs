@@ -320,6 +320,9 @@ impl<N: Net> Front<N> {
         if pool.has_replicas() && any_replica_answers(get) {
             return self.ask_replica(id, number, key);
         }
+        if pool.has_replicas() && get.time.is_some() {
+            return self.touch_with_replicas(id, get, key);
+        }
         let place = pool.place(key);
         if let Location::Moving(key_move) = place
             && self.get_moving_key(id, get, key, key_move)
@@ -367,6 +370,16 @@ impl<N: Net> Front<N> {
             hedges.sent(self.context.now, migration);
         }
         self.take_step(migration, step);
+    }
+
+    /// Requests a key with replicas with a new time to live, which is a change: the copies have the old one.
+    fn touch_with_replicas(&mut self, id: Id, get: &Get<'_>, key: &[u8]) {
+        let Some(client) = self.clients.get_mut(id) else { return };
+        let number = client.pool();
+        let to = Destination::Relay { quiet: false };
+        let ask = client.expect_one(id, true, to, Shape::Values, Class::Get, &self.context);
+        let change = get_as_change(get, key, Ask { changes: true, ..ask });
+        self.change_with_failover(number, key, SentKey::plain(key), change);
     }
 
     /// Handles a single get of a moving key; returns false if one plain request is enough.

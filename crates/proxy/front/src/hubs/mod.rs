@@ -2,6 +2,8 @@
 
 mod agent_link;
 mod agents;
+mod asked_agents;
+mod data_servers;
 mod direct;
 mod directory;
 mod requests;
@@ -12,6 +14,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use fanin_fanout::Window;
+use fanin_fanout::one_all::OneAll;
 use fanin_roles::front_end::{self, FrontEnd, Measured, RequestMethod};
 use fanin_roles::wire::{Item, ItemKey};
 use fanin_roles::{Node, Outputs};
@@ -19,10 +23,11 @@ use fanin_units::{Bytes, Time};
 
 use crate::upstreams::pool::Pool;
 use agent_link::AgentLink;
+use asked_agents::AskedAgents;
 use direct::Direct;
 use directory::HubDirectory;
-use fanin_proxy_config::HubSettings;
 use fanin_proxy_config::racks::FRONT_ENDS;
+use fanin_proxy_config::{AgentRole, HubSettings};
 use fanin_proxy_core::clock::{Nanos, nanos, reaches, span};
 use fanin_proxy_core::memory::Charge;
 use fanin_proxy_core::memory::table::{Id, Table};
@@ -70,6 +75,8 @@ struct HubRequest {
     keys: Vec<HubKey>,
     /// Which servers were in use when it began.
     members: Arc<Members>,
+    /// Keys that were requested from agents as data servers.
+    agents: AskedAgents,
     /// The last failure of a server that was asked for a key directly.
     trouble: Option<ServerError>,
     /// Its memory.
@@ -81,11 +88,12 @@ impl HubRequest {
     fn new(get: Id, keys: Vec<HubKey>, members: Arc<Members>, replicas: usize) -> HubRequest {
         // The entries are in a tree that may be half empty.
         let of_entry = 2 * size_of::<(ItemKey, u32, Vec<Node>)>() + replicas * size_of::<Node>() + BLOCK;
-        let of_key = FrontEnd::<ItemKey>::OBJECT + 2 * BLOCK + if replicas > 0 { of_entry } else { 0 };
+        let of_key =
+            FrontEnd::<ItemKey>::OBJECT + 2 * BLOCK + AskedAgents::OF_KEY + if replicas > 0 { of_entry } else { 0 };
         let own: usize = keys.iter().map(|(_, key)| key.key.bytes().len()).sum();
         let mut charge = Charge::default();
         charge.set(keys.capacity() * size_of::<HubKey>() + keys.len() * of_key + own);
-        HubRequest { get, keys, members, trouble: None, _charge: charge }
+        HubRequest { get, keys, members, agents: AskedAgents::default(), trouble: None, _charge: charge }
     }
 }
 
@@ -108,6 +116,9 @@ struct PoolHubs<S> {
     acts: bool,
     /// Agents to which a message could not be sent.
     unreachable: BTreeSet<Node>,
+    /// When data servers were last heard, and when to look for silent ones.
+    heard: BTreeMap<Node, Nanos>,
+    look_at: Option<Nanos>,
 }
 
 /// Hubs of all pools.
@@ -188,6 +199,14 @@ impl<S> PoolHubs<S> {
         self.links[self.places[server]?].is_usable().then(|| self.rack(server))?
     }
 
+    /// Whether an agent can be asked for the keys of a server of the pool: its own, or with hubs one of a rack among these.
+    fn has_agent(&self, server: usize, racks: &BTreeSet<u32>) -> bool {
+        match self.settings.role {
+            AgentRole::Hub => self.rack(server).is_some_and(|rack| racks.contains(&rack)),
+            AgentRole::DataServer => self.rack_of_hub(server).is_some(),
+        }
+    }
+
     /// The rack of a server of the pool.
     fn rack(&self, server: usize) -> Option<u32> {
         Some(self.settings.racks.servers[self.places[server]?].rack)
@@ -248,6 +267,7 @@ impl<S> Hubs<S> {
     /// Handles a message of an agent, or of a memcached in its name.
     fn handle(&mut self, slot: usize, pool: &Pool, now: Nanos, from: Node, message: ItemMessage) {
         if let Some(hubs) = self.pools.get_mut(&slot) {
+            hubs.has_come(from, &message);
             let (front_end, directory, out) = hubs.parts(pool, &self.writes);
             front_end.handle(time(now), from, message, &directory, out);
         }
@@ -259,6 +279,7 @@ impl<S> Hubs<S> {
             let (front_end, directory, out) = hubs.parts(pool, &self.writes);
             front_end.lost(time(now), node, &directory, out);
         }
+        self.data_server_lost(slot, pool, now, node);
     }
 
     /// Takes a pool's outputs to carry them out, in order: none while others are carried out. Return the list with [`Hubs::end_acts`].
@@ -287,11 +308,17 @@ impl<S> Hubs<S> {
 
     /// Something has come from an agent.
     fn hears(&mut self, slot: usize, now: Nanos, from: Node) {
-        self.pools.get_mut(&slot).into_iter().for_each(|hubs| hubs.front_end.hears(time(now), from));
+        if let Some(hubs) = self.pools.get_mut(&slot) {
+            hubs.front_end.hears(time(now), from);
+            if hubs.settings.role == AgentRole::DataServer {
+                hubs.heard.insert(from, now);
+            }
+        }
     }
 
     /// Does work that is due.
     pub fn due(&mut self, slot: usize, pool: &Pool, now: Nanos) {
+        self.look_for_silent_data_servers(slot, pool, now);
         if let Some(hubs) = self.pools.get_mut(&slot).filter(|hubs| hubs.front_end.deadline() <= time(now)) {
             let measured = if hubs.front_end.measures(time(now)) { hubs.measure(now) } else { None };
             let (front_end, directory, out) = hubs.parts(pool, &self.writes);
@@ -331,11 +358,15 @@ impl<S> Hubs<S> {
             me,
             epoch: 0,
             capacity: state.settings.link,
-            method: RequestMethod::Swarms {
-                parts: settings.parts,
-                settings: settings.sicc,
-                bound: settings.most,
-                packet: SEGMENT,
+            method: match settings.role {
+                AgentRole::Hub => RequestMethod::Swarms {
+                    parts: settings.parts,
+                    settings: settings.sicc,
+                    bound: settings.most,
+                    packet: SEGMENT,
+                },
+                // PICC requests from all servers at once; its plan makes these few.
+                AgentRole::DataServer => RequestMethod::Servers(Window::OneAll(OneAll)),
             },
             anew: false,
             together: false,
@@ -357,6 +388,8 @@ impl<S> Hubs<S> {
             out: Vec::new(),
             acts: false,
             unreachable: BTreeSet::new(),
+            heard: BTreeMap::new(),
+            look_at: None,
         };
         self.pools.insert(slot, hubs);
         self.next_connect = Some(0);
@@ -443,7 +476,8 @@ impl<S> Hubs<S> {
     /// The next time at which there is work without an event.
     pub fn next_due(&self) -> Option<Nanos> {
         let deadlines = self.pools.values().filter_map(|hubs| reaches(hubs.front_end.deadline()));
-        deadlines.chain(self.next_connect).chain(self.write_at).min()
+        let silent = self.pools.values().filter_map(|hubs| hubs.look_at);
+        deadlines.chain(silent).chain(self.next_connect).chain(self.write_at).min()
     }
 }
 

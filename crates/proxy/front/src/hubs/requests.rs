@@ -35,9 +35,11 @@ pub enum HubAction {
 }
 
 impl<S> Hubs<S> {
-    /// The keys of a multiget whose racks have a connected agent, if hubs can request it.
-    pub fn keys_of(&self, slot: usize, multiget: &Multiget, pool: &Pool) -> Option<Vec<HubKey>> {
-        let hubs = self.get(slot)?;
+    /// The keys of a multiget whose racks have a connected agent, if hubs can request it. A hub asks its servers itself, so a key whose
+    /// server is not in use stays with the front end: that server may lack changes.
+    pub fn keys_of(&self, slot: usize, multiget: &Multiget, upstreams: &Upstreams<S>) -> Option<Vec<HubKey>> {
+        let (hubs, pool) = (self.get(slot)?, upstreams.pool(slot));
+        let is_out = |server: usize| upstreams.server(pool.server(server)).is_out();
         let with_cas = match multiget.retrieval() {
             Retrieval::Plain => false,
             Retrieval::WithCas => true,
@@ -57,7 +59,7 @@ impl<S> Hubs<S> {
             true => hubs.connected_racks(),
             false => servers.filter_map(|server| hubs.rack_of_hub(server)).collect(),
         };
-        let has_hub = |server: usize| hubs.rack(server).is_some_and(|rack| racks.contains(&rack));
+        let has_hub = |server: usize| !is_out(server) && hubs.has_agent(server, &racks);
         let mut keys = Vec::new();
         for batch in 0..multiget.batches() as u32 {
             let before = keys.len();
@@ -129,8 +131,10 @@ impl<S> Hubs<S> {
             }
             // The primary, and the other replicas in these racks.
             let route = upstreams.readable(slot, key.key.bytes(), context.writes());
-            let has_hub = |server: &usize| hubs.rack(*server).is_some_and(|rack| racks.contains(&rack));
-            let copies: Vec<usize> = route.copies.into_iter().filter(has_hub).collect();
+            let has_hub = |server: &usize| hubs.has_agent(*server, &racks);
+            let is_out = |server: &usize| upstreams.server(pool.server(*server)).is_out();
+            let copies = route.copies.into_iter().filter(|copy| has_hub(copy) && !is_out(copy));
+            let copies: Vec<usize> = copies.collect();
             hubs.note_servers(key.clone(), std::iter::once(route.primary).chain(copies));
         }
     }
@@ -144,8 +148,8 @@ impl<S> Hubs<S> {
         context: &Context<N>,
     ) -> Option<HubAction> {
         match output {
-            Output::Send { to, message: Message { tag, index, body: Body::Get(key) }, .. } => {
-                Some(self.ask_directly(slot, tag, index, key, to))
+            Output::Send { to, message, .. } if matches!(message.body, Body::Get(_)) => {
+                self.get_from(slot, message, to, context.now)
             }
             Output::Send { to, message, .. } => {
                 self.send(slot, to, &message, context);
@@ -239,6 +243,15 @@ impl<S> Hubs<S> {
         let request = self.get(slot)?.requests.get(&request)?;
         let ((batch, place), key) = request.keys.get(index as usize)?;
         Some((PlaceInBatch { get: request.get, batch: *batch, place: *place }, key.clone()))
+    }
+
+    /// A key is to be requested from the agent of its server, if that is a data server, else from its memcached.
+    fn get_from(&mut self, slot: usize, message: ItemMessage, to: Node, now: Nanos) -> Option<HubAction> {
+        if self.ask_data_server(slot, &message, to, now) {
+            return None;
+        }
+        let Message { tag, index, body: Body::Get(key) } = message else { return None };
+        Some(self.ask_directly(slot, tag, index, key, to))
     }
 
     /// A key is to be requested from its memcached.

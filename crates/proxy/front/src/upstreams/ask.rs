@@ -147,6 +147,12 @@ impl Ask {
         gets && !self.changes && self.then.is_none()
     }
 
+    /// Whether it only deletes a key, or makes or returns a copy, for the front end: a joining server executes that, but no client's change,
+    /// which could be based on an outdated value there.
+    pub fn is_for_copies(&self) -> bool {
+        self.changes && self.then.is_none() && matches!(self.to, Destination::KeyMigration(_))
+    }
+
     /// Whether the client may get a timeout while its server goes on to respond to earlier requests.
     pub fn may_be_given_up(&self) -> bool {
         let to = matches!(

@@ -154,7 +154,7 @@ impl<S> Upstreams<S> {
     ) -> Result<(), ServerError> {
         let to = &mut self.servers[server];
         if let Err(trouble) = to.accepts(load, ask.tenant)
-            && !(ask.changes && to.takes_deletions())
+            && !(ask.is_for_copies() && to.takes_deletions())
         {
             return Err(trouble);
         }

@@ -1,5 +1,6 @@
 //! A front end, agents and servers without sockets and clock, with random orders of events and faults: agents that are killed, stopped or
-//! cut off, servers that hang or crash. Every multiget ends by its deadline, and no value is wrong or stale.
+//! cut off, servers that hang. Every multiget ends by its deadline, and no value is wrong, older than an acknowledged change, or older than
+//! one that any client has read before. With replicas, servers leave and return meanwhile.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,14 +12,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fanin_daemon::machine::{Agent, AgentCounters, Event, Front, Shared};
+use fanin_daemon::settings::AgentRole;
 use fanin_daemon::{AgentSettings, Settings};
+use fanin_memcache::{Limits, Lines, Next, Request};
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 
-use super::actors::{Memcached, Talk};
 use super::world::{Scripted, World};
 use super::{MS, TIMEOUT, each_case, in_memory, world};
+use crate::store::Store;
 
 /// Time for which a response may be later than the deadline: the loop iterations that it takes.
 const SLACK: u64 = 20 * MS;
@@ -56,22 +59,48 @@ struct Asked {
     stores: Option<u64>,
 }
 
+/// A connection of a server: bytes that it has not executed, and responses that it has not sent.
+#[derive(Default)]
+struct Talk {
+    read: Vec<u8>,
+    lines: Lines,
+    says: Vec<u8>,
+}
+
+impl Talk {
+    /// The server executes the requests that it has read.
+    fn executes(&mut self, store: &mut Store) {
+        let (mut at, limits) = (0, Limits { value: 1 << 20, keys: 1 << 24 });
+        while let Next::Request(request, line) = self.lines.next(&self.read[at..], &limits) {
+            let follow = if let Request::Store(store) = &request { store.follow as usize } else { 0 };
+            let Some(value) = self.read.get(at + line..at + line + follow) else { break };
+            self.says.extend(store.answer(&request, value.strip_suffix(b"\r\n").unwrap_or_default()));
+            at += line + follow;
+        }
+        self.read.drain(..at);
+    }
+}
+
 /// A schedule.
 struct Schedule {
+    /// Whether keys have two replicas.
+    replicas: bool,
     settings: (Settings, Vec<AgentSettings>),
     _folder: tempfile::TempDir,
+    shared: Arc<Shared>,
+    counters: Arc<AgentCounters>,
     addresses: Vec<SocketAddr>,
     /// The front end, then the agents; those that are killed are gone.
     processes: Vec<Option<Process>>,
     links: Vec<Link>,
-    servers: Vec<Memcached>,
+    servers: Vec<Store>,
     /// By process and connection.
     talks: BTreeMap<(usize, usize), Talk>,
     /// Agents whose connections deliver nothing.
     cut: Vec<bool>,
     hangs: Vec<bool>,
     clients: Vec<Client>,
-    /// Versions of each key that were acknowledged, and the last one sent.
+    /// Versions of each key that were acknowledged or read, and the last one sent.
     acknowledged: Vec<u64>,
     sent: Vec<u64>,
     /// Whether no value may be missing: no server has failed.
@@ -86,21 +115,25 @@ fn key(number: usize) -> String {
 }
 
 /// Settings of a front end for these servers.
-fn pool(count: usize, random: &mut StdRng) -> String {
-    let how = ["sicc", "sicc-nopack", "sicc-nmt", "sicc-nssc"].choose(random).unwrap();
+fn pool(count: usize, replicas: bool, random: &mut StdRng) -> String {
+    let how = ["sicc", "sicc-nopack", "sicc-nmt", "sicc-nssc", "sicc-nqr", "sicc-balanced", "picc", "picc"];
+    let how = how.choose(random).unwrap();
     let (hubs, rate) = (random.random_range(1..=3), ["1000", "10000"].choose(random).unwrap());
     let servers: Vec<String> = (1..=count).map(|server| format!("\"10.0.0.{server}:11211\"")).collect();
+    let sicc = if *how == "picc" { String::new() } else { format!("sicc = {{ hubs = {hubs} }}\n") };
     format!(
         "threads = 1\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nmultiget = \"{how}\"\nracks = \"racks.toml\"\n\
-         plaintext = true\nlink = \"{rate} Mbit/s\"\nsicc = {{ hubs = {hubs} }}\nservers = [{}]\n",
-        servers.join(",")
+         plaintext = true\nlink = \"{rate} Mbit/s\"\n{}servers = [{}]\n{}",
+        sicc,
+        servers.join(","),
+        if replicas { "replicas = 2\n" } else { "" }
     )
 }
 
 impl Schedule {
-    fn new(case: u64) -> Schedule {
+    fn new(case: u64, replicas: bool) -> Schedule {
         let mut random = StdRng::seed_from_u64(case);
-        let (count, racks) = (random.random_range(2..=6), random.random_range(1..=3));
+        let (count, racks) = (random.random_range(2..=if replicas { 4 } else { 6 }), random.random_range(1..=3));
         let folder = in_memory();
         let mut text = String::new();
         for server in 1..=count {
@@ -112,7 +145,7 @@ impl Schedule {
             .unwrap();
         }
         fs::write(folder.path().join("racks.toml"), text).unwrap();
-        let front = pool(count, &mut random);
+        let front = pool(count, replicas, &mut random);
         let at = |name: &str| folder.path().join(name).display().to_string();
         let agent = |server: usize| {
             let text = format!(
@@ -125,14 +158,18 @@ impl Schedule {
         let address = |text: String| text.parse().unwrap();
         let addresses = (1..=count).map(|server| address(format!("10.0.0.{server}:11211")));
         let addresses = addresses.chain((1..=count).map(|server| address(format!("10.0.1.{server}:1")))).collect();
-        let keys = random.random_range(1..=50);
+        let keys = random.random_range(1..=if replicas { 8 } else { 50 });
+        let shared = Arc::new(Shared::new(&settings.0, 100));
         let mut schedule = Schedule {
+            replicas,
             settings,
             _folder: folder,
+            shared: shared.clone(),
+            counters: Arc::default(),
             addresses,
             processes: Vec::new(),
             links: Vec::new(),
-            servers: (0..count).map(|_| Memcached::new()).collect(),
+            servers: (0..count).map(|_| Store::default()).collect(),
             talks: BTreeMap::new(),
             cut: vec![false; count],
             hangs: vec![false; count],
@@ -145,7 +182,6 @@ impl Schedule {
             answers: [0; 3],
         };
         let world = schedule.world();
-        let shared = Arc::new(Shared::new(&schedule.settings.0, 100));
         let front =
             Front::new(Scripted(world.clone()), shared, 0, Arc::new(AtomicBool::new(false)), [case as u8; 32], None);
         let machine = Machine::Front(Box::new(front));
@@ -156,7 +192,7 @@ impl Schedule {
         });
         for _ in 0..schedule.random.random_range(1..=4) {
             let connection = world.borrow_mut().client(1 << 30);
-            let left = schedule.random.random_range(1..=20);
+            let left = if replicas { usize::MAX } else { schedule.random.random_range(1..=20) };
             schedule.clients.push(Client { connection, asks: None, read: Vec::new(), left });
         }
         schedule
@@ -169,7 +205,7 @@ impl Schedule {
     fn agent(&self, agent: usize) -> Process {
         let world = self.world();
         let (settings, stop) = (Arc::new(self.settings.1[agent].clone()), Arc::new(AtomicBool::new(false)));
-        let machine = Agent::new(Scripted(world.clone()), settings, Arc::new(AgentCounters::default()), stop).unwrap();
+        let machine = Agent::new(Scripted(world.clone()), settings, self.counters.clone(), stop).unwrap();
         Process { world, machine: Machine::Agent(Box::new(machine)), stopped: false }
     }
 
@@ -187,20 +223,60 @@ impl Schedule {
             let one = *its.choose(random).unwrap();
             self.sent[one] += 1;
             let version = self.sent[one];
-            let size = *[1, 50, 2000, 60_000].choose(random).unwrap();
+            let size = *[1, 50, 2000, if self.replicas { 1 } else { 60_000 }].choose(random).unwrap();
             let value = format!("{}/{version}/{}", key(one), "x".repeat(size));
             let asked = Asked { at: self.now, keys: vec![one], least: Vec::new(), stores: Some(version) };
             (format!("set {} 0 0 {}\r\n{value}\r\n", key(one), value.len()), asked)
         } else {
-            let count = random.random_range(2..=50);
+            let count = if self.replicas { random.random_range(1..=10) } else { random.random_range(2..=50) };
             let keys: Vec<usize> = (0..count).map(|_| random.random_range(0..all)).collect();
             let least = keys.iter().map(|key| self.acknowledged[*key]).collect();
             let names: Vec<String> = keys.iter().map(|number| key(*number)).collect();
-            (format!("get {}\r\n", names.join(" ")), Asked { at: self.now, keys, least, stores: None })
+            let verb =
+                if self.replicas { *["get", "get", "get", "gets", "gat 0"].choose(random).unwrap() } else { "get" };
+            (format!("{verb} {}\r\n", names.join(" ")), Asked { at: self.now, keys, least, stores: None })
         };
+        self.sends(number, &text, asked);
+    }
+
+    fn sends(&mut self, number: usize, text: &str, asked: Asked) {
         self.clients[number].asks = Some(asked);
         let world = &self.processes[0].as_ref().unwrap().world;
         world.borrow_mut().connections[self.clients[number].connection].send(text.as_bytes());
+    }
+
+    /// The first client stores the next version of the first key, and gets the response.
+    fn stores(&mut self) {
+        self.sent[0] += 1;
+        let version = self.sent[0];
+        let value = format!("{}/{version}/", key(0));
+        let asked = Asked { at: self.now, keys: vec![0], least: Vec::new(), stores: Some(version) };
+        self.sends(0, &format!("set {} 0 0 {}\r\n{value}\r\n", key(0), value.len()), asked);
+        self.runs("a change", |schedule| schedule.clients[0].asks.is_none());
+    }
+
+    /// The first client gets the first key twice, as a multiget, and gets the response.
+    fn reads(&mut self) {
+        let asked = Asked { at: self.now, keys: vec![0; 2], least: vec![self.acknowledged[0]; 2], stores: None };
+        self.sends(0, &format!("get {0} {0}\r\n", key(0)), asked);
+        self.runs("a multiget", |schedule| schedule.clients[0].asks.is_none());
+    }
+
+    /// Runs everything until something is the case; time passes only if nothing else can happen.
+    fn runs(&mut self, what: &str, until: impl Fn(&Schedule) -> bool) {
+        for _ in 0..20_000 {
+            if until(self) {
+                return;
+            }
+            self.round();
+            self.waits();
+        }
+        panic!("never: {what}; {}", self.lacks());
+    }
+
+    /// Whether a server is in this phase.
+    fn is(&self, server: usize, phase: &str) -> bool {
+        self.shared.phases(0)[server] == phase
     }
 
     fn client_reads(&mut self, number: usize) {
@@ -220,11 +296,9 @@ impl Schedule {
         if !ends || !text.ends_with("\r\n") {
             return;
         }
-        assert!(
-            self.now <= asked.at + TIMEOUT + SLACK,
-            "{last} comes {} ms too late",
-            (self.now - asked.at - TIMEOUT) / MS
-        );
+        // With replicas, one for each server that it needs, and for one that is the primary next.
+        let longest = TIMEOUT * if self.replicas { 4 } else { 1 } + SLACK;
+        assert!(self.now <= asked.at + longest, "{last} comes after {} ms", (self.now - asked.at) / MS);
         match asked.stores {
             Some(version) if last == "STORED" => {
                 let stored = &mut self.acknowledged[asked.keys[0]];
@@ -232,7 +306,12 @@ impl Schedule {
             }
             Some(_) => assert!(is_error, "{last}"),
             None if is_error && self.is_complete => panic!("{last}, though every server answers"),
-            None => check(asked, &lines[..lines.len() - 2], (is_error, self.is_complete)),
+            None => {
+                for (key, version) in check(asked, &lines[..lines.len() - 2], (is_error, self.is_complete)) {
+                    let read = &mut self.acknowledged[key];
+                    *read = version.max(*read);
+                }
+            }
         }
         self.answers[usize::from(asked.stores.is_none()) + usize::from(is_error && asked.stores.is_none())] += 1;
         client.read.clear();
@@ -305,16 +384,21 @@ impl Schedule {
             let world = &mut *process.world.borrow_mut();
             for (at, connection) in world.connections.iter_mut().enumerate() {
                 let server = connection.server.filter(|server| *server < self.servers.len());
-                let Some(server) = server.filter(|_| connection.open && !connection.closed && !connection.broken)
-                else {
+                let is_over = connection.closed && connection.held.is_none();
+                let Some(server) = server.filter(|_| connection.open && !is_over && !connection.broken) else {
                     continue;
                 };
                 if self.hangs[server] || !all && self.random.random_bool(0.4) {
                     continue;
                 }
                 let talk = self.talks.entry((number, at)).or_default();
-                let count = connection.outbox.len();
-                self.servers[server].reads(talk, connection.outbox.drain(..count), &mut self.random);
+                talk.read.extend(connection.outbox.drain(..));
+                talk.executes(&mut self.servers[server]);
+                if connection.closed {
+                    // The server has executed everything, and closes its side.
+                    connection.held = None;
+                    continue;
+                }
                 let few = if all { usize::MAX } else { *[1, 100, 1 << 20].choose(&mut self.random).unwrap() };
                 let count = few.min(talk.says.len());
                 if count > 0 {
@@ -337,6 +421,10 @@ impl Schedule {
 
     fn fault(&mut self) {
         let which = self.random.random_range(0..self.servers.len());
+        if self.replicas && self.random.random_bool(0.6) {
+            // All replicas of a key may hang together, and return one after the other.
+            return if self.random.random_bool(0.4) { self.hang(which) } else { self.hangs[which] = false };
+        }
         match self.random.random_range(0..14) {
             0..3 => self.kill(which),
             3..6 if self.processes[1 + which].is_none() => {
@@ -386,15 +474,28 @@ impl Schedule {
                 let client = self.random.random_range(0..self.clients.len());
                 self.client_reads(client);
             }
-            25..45 => self.deliver(false),
-            45..60 => self.serve(false),
+            25..45 => {
+                let all = self.is_fast();
+                self.deliver(all);
+            }
+            45..60 => {
+                let all = self.is_fast();
+                self.serve(all);
+            }
             60..90 => {
-                let process = self.random.random_range(0..self.processes.len());
-                self.turn(process, false);
+                let (process, all) = (self.random.random_range(0..self.processes.len()), self.is_fast());
+                self.turn(process, all);
             }
             90..97 => self.pass(2 * MS),
+            // A server leaves and returns after timeouts.
+            _ if self.replicas && self.random.random_bool(0.9) => self.pass(100 * MS),
             _ => self.fault(),
         }
+    }
+
+    /// Whether everything on its way arrives: with replicas, most requests have to end before the next fault.
+    fn is_fast(&mut self) -> bool {
+        self.replicas && self.random.random_bool(0.7)
     }
 
     /// Lets up to this much time pass, but nothing that is due; a front end that is not run cannot meet a deadline.
@@ -410,19 +511,30 @@ impl Schedule {
         for round in 0.. {
             assert!(round < 200_000, "it goes on and on");
             (0..self.clients.len()).for_each(|client| self.client_acts(client));
-            self.deliver(true);
-            self.serve(true);
-            (0..self.processes.len()).for_each(|process| self.turn(process, true));
-            (0..self.clients.len()).for_each(|client| self.client_reads(client));
+            self.round();
             if self.clients.iter().all(|client| client.asks.is_none() && client.left == 0) {
                 return;
             }
-            let asks_next = self.clients.iter().any(|client| client.asks.is_none() && client.left > 0);
-            if !asks_next && self.is_quiet() {
-                let running = self.processes.iter().flatten().filter(|process| !process.stopped);
-                let next = running.filter_map(Process::waits).min();
-                self.now += next.unwrap_or_else(|| panic!("it waits for ever: {}", self.lacks())).max(1);
+            if !self.clients.iter().any(|client| client.asks.is_none() && client.left > 0) {
+                self.waits();
             }
+        }
+    }
+
+    /// Delivers everything once.
+    fn round(&mut self) {
+        self.deliver(true);
+        self.serve(true);
+        (0..self.processes.len()).for_each(|process| self.turn(process, true));
+        (0..self.clients.len()).for_each(|client| self.client_reads(client));
+    }
+
+    /// Lets time pass until something is due, if nothing else can happen.
+    fn waits(&mut self) {
+        if self.is_quiet() {
+            let running = self.processes.iter().flatten().filter(|process| !process.stopped);
+            let next = running.filter_map(Process::waits).min();
+            self.now += next.unwrap_or_else(|| panic!("it waits for ever: {}", self.lacks())).max(1);
         }
     }
 
@@ -468,9 +580,11 @@ impl Schedule {
             world.connections.iter().enumerate().any(|(at, connection)| {
                 let server = connection.server.filter(|server| *server < self.servers.len());
                 let says = || self.talks.get(&(number, at)).is_some_and(|talk| !talk.says.is_empty());
-                server.is_some_and(|server| {
-                    !self.hangs[server] && connection.open && !connection.closed && !connection.broken
-                }) && (!connection.outbox.is_empty() || says())
+                let has_work = match connection.closed {
+                    true => connection.held.is_some(),
+                    false => !connection.outbox.is_empty() || says(),
+                };
+                server.is_some_and(|server| !self.hangs[server] && connection.open && !connection.broken) && has_work
             })
         };
         !processes.clone().any(has_events)
@@ -496,34 +610,49 @@ impl Process {
     }
 }
 
-/// Checks the values of a response.
-fn check(asked: &Asked, lines: &[&str], (is_error, is_complete): (bool, bool)) {
+/// Checks the values of a response; returns the version of each key that was found.
+fn check(asked: &Asked, lines: &[&str], (is_error, is_complete): (bool, bool)) -> Vec<(usize, u64)> {
+    let mut found = Vec::new();
     let mut wanted = asked.keys.iter().zip(&asked.least);
     let is_missing = |least: u64| assert!(is_error || !is_complete || least == 0, "a value is missing");
     for pair in lines.chunks(2) {
         let [head, text] = pair else { panic!("half a value: {pair:?}") };
         let words: Vec<&str> = head.split(' ').collect();
         assert_eq!((words[0], words[3].parse::<usize>().unwrap()), ("VALUE", text.len()));
-        let least = loop {
+        let (number, least) = loop {
             let (number, least) = wanted.next().unwrap_or_else(|| panic!("{head}: not asked, or in another order"));
             if key(*number) == words[1] {
-                break *least;
+                break (*number, *least);
             }
             is_missing(*least);
         };
         let (name, rest) = text.split_once('/').unwrap();
         let version: u64 = rest.split('/').next().unwrap().parse().unwrap();
         assert!(name == words[1] && version >= least, "{head}: version {version} behind {least}");
+        found.push((number, version));
     }
     wanted.for_each(|(_, least)| is_missing(*least));
+    found
 }
 
 /// Runs a schedule; returns the numbers of changes, and of multigets without an error and with one.
 fn run(case: u64) -> [usize; 3] {
-    let mut schedule = Schedule::new(case);
+    let mut schedule = Schedule::new(case, false);
     for _ in 0..schedule.random.random_range(0..600) {
         schedule.step();
     }
+    schedule.end();
+    schedule.answers
+}
+
+/// The same with replicas, while servers leave and return.
+fn run_with_replicas(case: u64) -> [usize; 3] {
+    let mut schedule = Schedule::new(case, true);
+    for _ in 0..20_000 {
+        schedule.step();
+    }
+    schedule.hangs.fill(false);
+    schedule.clients.iter_mut().for_each(|client| client.left = 0);
     schedule.end();
     schedule.answers
 }
@@ -537,9 +666,62 @@ fn multigets_through_hubs_end_right_under_any_faults() {
 }
 
 #[test]
+fn agents_ask_no_server_that_is_not_in_use() {
+    for role in [AgentRole::Hub, AgentRole::DataServer] {
+        // Of two servers, both have every key.
+        let is_it = |schedule: &Schedule| {
+            let hubs = schedule.settings.0.pools[0].hubs.as_ref().unwrap();
+            hubs.role == role && schedule.servers.len() == 2
+        };
+        returning_server_is_not_asked((0..).map(|case| Schedule::new(case, true)).find(is_it).unwrap());
+    }
+}
+
+/// Of two servers with all keys, both leave, and one returns.
+fn returning_server_is_not_asked(mut schedule: Schedule) {
+    schedule.clients.truncate(1);
+    schedule.clients[0].left = 0;
+    schedule.stores();
+    let has =
+        |schedule: &Schedule, server: usize| schedule.servers[server].value(key(0).as_bytes()) == Some(b"0-key/1/");
+    schedule.runs("both have the key", |schedule| has(schedule, 0) && has(schedule, 1));
+    schedule.runs("the agents are connected", |schedule| schedule.now > 100 * MS);
+    schedule.reads();
+    let counters = &schedule.counters;
+    assert!(counters.hub_gets.get() + counters.server_objects.get() > 0, "the multiget went through agents");
+    for server in [0, 1] {
+        schedule.hang(server);
+        schedule.stores();
+        schedule.runs("the server has left", |schedule| schedule.is(server, "away"));
+        schedule.stores();
+    }
+    let acknowledged = schedule.acknowledged[0];
+    assert!(acknowledged > 1 && has(&schedule, 0), "the first server has missed a change");
+    // It goes on, and has not deleted the key yet: all replicas are away.
+    schedule.hangs[0] = false;
+    let errors = schedule.answers[2];
+    schedule.reads();
+    assert_eq!(schedule.answers[2], errors + 1, "no server has the value");
+    assert!(schedule.is(0, "away"), "nothing else was to be tested");
+    schedule.runs("the first server is back", |schedule| schedule.is(0, "up"));
+    assert!(!has(&schedule, 0), "it has deleted the key");
+    schedule.hangs[1] = false;
+    schedule.runs("both are back", |schedule| schedule.is(1, "up"));
+    schedule.reads();
+    assert_eq!(schedule.answers[2], errors + 1, "both servers are in use again");
+}
+
+#[test]
+fn replicas_through_hubs_never_return_stale_values() {
+    let [changes, multigets, errors] = each_case(12, run_with_replicas);
+    println!("{changes} changes, {multigets} multigets without an error, {errors} with one");
+    assert!(errors < multigets, "too little is found for this to say anything");
+}
+
+#[test]
 fn stopped_agents_delay_one_request() {
     for case in 0..20 {
-        let mut schedule = Schedule::new(case);
+        let mut schedule = Schedule::new(case, false);
         // A first request, with which the front end is connected.
         schedule.clients.truncate(1);
         schedule.clients[0].left = 1;

@@ -469,6 +469,117 @@ fn cases(setting: &str) {
     assert!(found * 5 > reads, "too little is found for this to say anything");
 }
 
+impl Case {
+    /// Serves all connections of a thread, but those to one server.
+    fn serves_all(&mut self, thread: usize, without: Option<usize>) {
+        self.turns(thread);
+        let count = self.threads[thread].world.borrow().connections.len();
+        for number in 0..count {
+            let is_open = {
+                let connection = &self.threads[thread].world.borrow().connections[number];
+                let server = connection.server.filter(|server| Some(*server) != without);
+                server.is_some() && !connection.closed && !connection.broken
+            };
+            if is_open {
+                self.serves_connection(thread, number, usize::MAX);
+            }
+        }
+        self.turns(thread);
+    }
+
+    /// Everything runs for up to two seconds, until something is the case.
+    fn runs(&mut self, what: &str, mut until: impl FnMut(&mut Case) -> bool) {
+        for _ in 0..200 {
+            if until(self) {
+                return;
+            }
+            (0..THREADS).for_each(|thread| self.serves_all(thread, None));
+            (0..4 * SERVERS).for_each(|_| self.executes_late(1.0));
+            self.passes(10 * MS);
+        }
+        panic!("never: {what}");
+    }
+
+    fn sends(&mut self, thread: usize, line: &str) {
+        let thread = &mut self.threads[thread];
+        thread.world.borrow_mut().connections[thread.clients[0].connection].send(line.as_bytes());
+    }
+
+    /// Responses to the first client of a thread.
+    fn got(&mut self, thread: usize) -> String {
+        let thread = &mut self.threads[thread];
+        let outbox = &mut thread.world.borrow_mut().connections[thread.clients[0].connection].outbox;
+        String::from_utf8(outbox.drain(..).collect()).unwrap()
+    }
+
+    /// Sends a request of the first client of a thread; returns the response.
+    fn answer(&mut self, thread: usize, line: &str) -> String {
+        self.sends(thread, line);
+        let mut text = String::new();
+        self.runs(line, |case| {
+            text += &case.got(thread);
+            text.ends_with("\r\n")
+        });
+        text
+    }
+
+    fn is(&self, server: usize, phase: &str) -> bool {
+        self.shared.phases(0)[server] == phase
+    }
+}
+
+/// While both servers of a key are away, one of them returns: it deletes the key, and executes no change that is based on its old value.
+#[test]
+fn joining_server_executes_no_change_of_a_client() {
+    for first in [0, 1] {
+        let mut case = Case::new(0, "replicas = 2");
+        assert_eq!(case.answer(0, "set 0-key 0 0 1\r\n1\r\n"), "STORED\r\n");
+        let has =
+            |case: &Case, server: usize| case.servers[server].store.value(b"0-key").is_some_and(|value| value == b"1");
+        let homes = |case: &Case| (0..SERVERS).filter(|server| has(case, *server)).collect::<Vec<_>>();
+        case.runs("both servers have it", |case| homes(case).len() == 2);
+        let homes = homes(&case);
+        let (one, other) = (homes[first], homes[1 - first]);
+        for server in [one, other] {
+            case.servers[server].stopped = true;
+            case.answer(0, "set 0-key 0 0 1\r\n2\r\n");
+            case.runs("it has left", |case| case.is(server, "away"));
+            // Its outstanding requests are lost.
+            case.servers[server].ending.clear();
+            case.servers[server].late.clear();
+            case.answer(0, "set 0-key 0 0 1\r\n3\r\n");
+        }
+        assert!(has(&case, one), "it has missed the changes");
+        // The first thread takes it back, and its deletion of the key is on its way.
+        case.recovers(one);
+        for _ in 0..200 {
+            if case.is(one, "joining") {
+                break;
+            }
+            case.serves_all(0, None);
+            (0..4 * SERVERS).for_each(|_| case.executes_late(1.0));
+            case.passes(10 * MS);
+        }
+        for _ in 0..20 {
+            case.serves_all(0, Some(one));
+            case.serves_all(1, None);
+        }
+        assert!(case.is(one, "joining") && has(&case, one), "the deletion has not been executed");
+        case.got(1);
+        for line in
+            ["mg 0-key v T100", "gat 100 0-key", "incr 0-key 1", "append 0-key 0 0 1\r\n0", "gets 0-key", "get 0-key"]
+        {
+            case.sends(1, &format!("{line}\r\n"));
+            case.serves_all(1, None);
+            case.serves_all(1, None);
+            let text = case.got(1);
+            assert!(text.starts_with("SERVER_ERROR") || line.starts_with("get") && text.is_empty(), "{line}: {text}");
+        }
+        assert!(has(&case, one), "{}", "no command was executed there");
+        case.ends();
+    }
+}
+
 #[test]
 fn next_server_never_returns_stale_values() {
     cases("on_down = \"next\"");

@@ -14,6 +14,7 @@ use fanin_daemon::settings::racks::node_of;
 use fanin_daemon::{AgentSettings, Running, RunningAgent, Settings};
 use fanin_roles::wire::{Hello, Item, ItemKey, Key, Swarm, VERSION};
 use fanin_roles::{Body, Message, Node, Tag};
+use fanin_testing::wait_for;
 use fanin_units::Rate;
 use rustls::pki_types::ServerName;
 use rustls::version::TLS13;
@@ -69,7 +70,8 @@ impl Tier {
             let servers = listed.join(",");
             format!("[[pool]]\nname = \"p{number}\"\nlisten = \"127.0.0.{number}:0\"\nservers = [{servers}]\n{more}")
         };
-        let hubs = format!("multiget = \"sicc\"\nracks = \"racks.toml\"\n{}", manners.of_pool);
+        let multiget = if manners.of_pool.contains("multiget") { "" } else { "multiget = \"sicc\"\n" };
+        let hubs = format!("{multiget}racks = \"racks.toml\"\n{}", manners.of_pool);
         let hubs = if hubs.contains("timeout") { hubs } else { hubs + "timeout = \"30 s\"\n" };
         let text = format!("threads = 1\n{EVENT_LOOP}{}{}", pool(1, &hubs), pool(2, "timeout = \"30 s\"\n"));
         let settings = Settings::of_file(&folder.path().join("front.toml").display().to_string(), &text);
@@ -337,6 +339,94 @@ pub fn swarm(front_end: u32, server: &Server, keys: &[String]) -> Vec<u8> {
         Message::<ItemKey, Item> { tag, index, body: Body::Ask { key, holder } }.put(&mut bytes);
     }
     bytes
+}
+
+/// A front end's greeting, and its requests for keys from the data server of the agent that gets this.
+fn gets(front_end: u32, keys: &[String]) -> Vec<u8> {
+    let me = Node(1 << 31 | front_end);
+    let tag = Tag { origin: me, request: 1, epoch: 0, nonce: 0 };
+    let mut bytes = hello(VERSION, me.0);
+    for (index, key) in (0..).zip(keys) {
+        let key = ItemKey { with_cas: false, key: Key::new(Bytes::from(key.clone())).unwrap() };
+        Message::<ItemKey, Item> { tag, index, body: Body::Get(key) }.put(&mut bytes);
+    }
+    bytes
+}
+
+/// Responses of an agent to a peer that sends these bytes, by index: sizes of values, or none for a miss.
+fn responses(agent: &RunningAgent, bytes: &[u8], count: usize) -> Vec<(u32, Option<usize>)> {
+    let mut stream = connect(agent.listens().ip().unwrap());
+    stream.write_all(bytes).unwrap();
+    let (mut got, mut some, mut found) = (Vec::new(), vec![0; 1 << 16], Vec::new());
+    while found.len() < count {
+        let read = stream.read(&mut some).unwrap();
+        assert!(read > 0, "the agent closes the connection");
+        got.extend_from_slice(&some[..read]);
+        found.clear();
+        let messages = Bytes::copy_from_slice(got.get(Hello::LEN..).unwrap_or_default());
+        let mut at = 0;
+        while let Some((message, len)) = Message::<ItemKey, Item>::take(&messages.slice(at..)).unwrap() {
+            match message.body {
+                Body::Object(item) => found.push((message.index, Some(item.value.len()))),
+                Body::Miss => found.push((message.index, None)),
+                Body::Load(_) => {}
+                other => panic!("{other:?}"),
+            }
+            at += len;
+        }
+    }
+    found
+}
+
+#[test]
+fn section_iii_c_data_server_sends_in_the_order_of_algorithm_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, listen) = (Server::start(), own_address());
+    write_racks(&folder, std::iter::once((server.address, listen)), 1);
+    let agent = |sub_queue: usize, listen: SocketAddr| {
+        start_agent(
+            &folder,
+            server.address,
+            listen,
+            &format!("plaintext = true\nlink = \"1 Mbit/s\"\nsub_queue = {sub_queue}\n"),
+        )
+    };
+    let mut direct = Client::to(server.address);
+    // While the first value takes 240 ms of the link, the others wait: those of the paper's Figure 3, in proportion, and a missing key.
+    let sizes = [30_000, 40_000, 200, 200, 20_000];
+    let mut keys: Vec<String> = (0..5).map(|number| format!("{number}-key")).collect();
+    for (key, size) in keys.iter().zip(sizes) {
+        assert_eq!(direct.set(key, &value(key, size)), "STORED");
+    }
+    keys.push("no-key".to_owned());
+    let found = |order: [usize; 6]| order.map(|index| (index as u32, sizes.get(index).copied())).to_vec();
+    let agents = agent(10, listen);
+    // If the agent is held up for that time, a part of them is sent before the others come.
+    wait_for("the smallest values first", || {
+        let sent = responses(&agents, &gets(7, &keys), 6);
+        if sent == found([0, 5, 2, 3, 4, 1]) { Ok(()) } else { Err(sent) }
+    });
+    assert!(agents.counters().server_objects.get() >= 5);
+    agents.stop();
+    agents.wait().unwrap();
+    // With sub-queues of one object: first come, first served.
+    let agents = agent(1, listen);
+    assert_eq!(responses(&agents, &gets(7, &keys), 6), found([0, 1, 2, 3, 4, 5]));
+}
+
+#[test]
+fn section_iii_c_multigets_come_from_data_servers() {
+    let of_pool = "multiget = \"picc\"\nplaintext = true\ntimeout = \"30 s\"\n";
+    let mut tier = Tier::start(4, &Manners { of_pool, ..PLAIN });
+    let keys = tier.filled(100, &[10, 2000]);
+    let mut client = tier.client(0);
+    assert_eq!(client.get(&keys), (keys.clone(), "END".to_owned()));
+    assert_eq!([tier.sum("server_objects"), tier.sum("hub_objects"), tier.sum("hub_gets")], [100, 0, 0]);
+    // The memcached of a dead agent answers the front end itself.
+    tier.stop(0);
+    assert_eq!(client.get(&keys), (keys.clone(), "END".to_owned()));
+    let missing = [keys.clone(), vec!["no-key".to_owned()]].concat();
+    assert_eq!(client.get(&missing), (keys, "END".to_owned()));
 }
 
 /// Time without bytes after which a connection counts as one that stays open.

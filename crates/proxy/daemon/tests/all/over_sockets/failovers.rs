@@ -111,7 +111,7 @@ fn reads_of_the_primary_follow_it_to_another_server() {
     stopped.stopped.store(true, SeqCst);
     defer! { stopped.stopped.store(false, SeqCst) };
     // Each kind of request comes while the server is thought to be up, and all of it in one pipeline.
-    client.send(&keys.iter().map(|key| format!("gets {key}\r\nmg {key} v c\r\ngat 0 {key}\r\n")).collect::<String>());
+    client.send(&keys.iter().map(|key| format!("gets {key}\r\nmg {key} v c\r\n")).collect::<String>());
     client.send(&format!("gets {}\r\n", keys.join(" ")));
     let mut uniques = Vec::new();
     for key in &keys {
@@ -120,8 +120,6 @@ fn reads_of_the_primary_follow_it_to_another_server() {
         assert_eq!([client.line(), client.line()], [value(key, 100), "END".to_owned()]);
         assert_eq!(client.line(), format!("VA 100 c{}", uniques.last().unwrap()));
         assert_eq!(client.line(), value(key, 100));
-        assert_eq!(client.line(), format!("VALUE {key} 0 100"));
-        assert_eq!([client.line(), client.line()], [value(key, 100), "END".to_owned()]);
     }
     for (key, unique) in keys.iter().zip(&uniques) {
         assert_eq!(client.line(), format!("VALUE {key} 0 100 {unique}"));
@@ -133,6 +131,26 @@ fn reads_of_the_primary_follow_it_to_another_server() {
         assert_eq!(client.ask(&format!("cas {key} 0 0 3 {unique}\r\nnew\r\n")), "STORED", "{key}");
     }
     assert!(client.figure("replicas_retried") > 0);
+}
+
+#[test]
+fn new_time_to_live_is_that_of_all_replicas() {
+    let (servers, front) = replicated(3, "replicas = 2");
+    let (mut client, keys) = (client(&front), keys(20));
+    for key in &keys {
+        assert_eq!(client.set(key, &value(key, 100)), "STORED");
+    }
+    wait_until("every key is on two servers", || keys.iter().all(|key| copies(&servers, key) == 2));
+    for key in &keys {
+        assert_eq!(client.ask(&format!("gat 1000 {key}\r\n")), format!("VALUE {key} 0 100"));
+        assert_eq!([client.line(), client.line()], [value(key, 100), "END".to_owned()]);
+        let having = servers.iter().filter(|server| server.has(key).is_some_and(|value| !value.is_empty()));
+        let lives: Vec<Option<u64>> = having.map(|server| server.lives(key)).collect();
+        assert!(
+            !lives.is_empty() && lives.iter().all(|lives| lives.is_some_and(|lives| lives <= 1000)),
+            "{key}: {lives:?}"
+        );
+    }
 }
 
 #[test]
