@@ -366,8 +366,9 @@ fn a_lower_least_rate_shortens_pauses() {
 
 #[test]
 fn headrooms_are_neither_too_small_nor_too_large() {
-    let place =
-        Place::sharing_runs(&LOSSLESS.replace("[150]", "[120]").replace("16 MiB", "28 MiB").replace("200 KB", "500 KB"));
+    let place = Place::sharing_runs(
+        &LOSSLESS.replace("[150]", "[120]").replace("16 MiB", "28 MiB").replace("200 KB", "500 KB"),
+    );
     // Two delays, two frames and the pause: 2 x 12,500 B, 2 x 1,090 B and 4 B.
     let refused = place.refuses(&["advise", "my.toml", "--set", "pfc.headroom=20 KB"]);
     assert!(refused.contains("27184 B until the pause takes effect; use at least that"), "{refused}");
@@ -402,8 +403,10 @@ duration = "5 ms"
 [sweep]
 fan_in = [127]
 "#;
-    let advice =
-        advise(&Place::sharing_runs(text), &["--goal", "goodput > 90 %", "--remedies", "trim-queue,in-flight,withheld-acks"]);
+    let advice = advise(
+        &Place::sharing_runs(text),
+        &["--goal", "goodput > 90 %", "--remedies", "trim-queue,in-flight,withheld-acks"],
+    );
     let today = advice["today"]["goodput_mbps"]["mean"].as_f64().unwrap();
     assert!(today < 90_000.0 && advice["today"]["paused"].is_null(), "{today}");
     let meets = |family: &str| {

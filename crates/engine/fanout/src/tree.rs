@@ -56,7 +56,7 @@ pub struct Concurrency {
 }
 
 impl Concurrency {
-    /// Counts a request that begins, as one of so many under way.
+    /// Counts a request that begins; `under_way` includes it.
     pub fn begin(&mut self, under_way: u32) {
         self.begun += 1;
         self.under_way += u64::from(under_way.max(1));

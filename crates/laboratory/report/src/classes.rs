@@ -48,7 +48,8 @@ impl Classes {
 }
 
 fn chart(y: &str, rows: &[&ClassRow], value: impl Fn(&ClassRow) -> f64) -> DrawnChart<'static> {
-    let bar = |row: &&ClassRow| DrawnCurve::of_one_run(format!("class {}", row.class), &[(0.0, six_digits(value(row)))]);
+    let bar =
+        |row: &&ClassRow| DrawnCurve::of_one_run(format!("class {}", row.class), &[(0.0, six_digits(value(row)))]);
     let curves = rows.iter().map(bar).collect();
     DrawnChart { x: "".into(), y: y.into(), steps: false, bars: true, ratios: false, curves, expected: Vec::new() }
 }
@@ -68,7 +69,8 @@ mod tests {
 
     #[test]
     fn shows_the_port_with_most_classes_and_only_charts_with_values() {
-        let rows = [row("a", 0, 900, 0), row("b", 3, 250, 0), row("b", 0, 750, 7), row("c", 0, 1, 0), row("c", 3, 1, 0)];
+        let rows =
+            [row("a", 0, 900, 0), row("b", 3, 250, 0), row("b", 0, 750, 7), row("c", 0, 1, 0), row("c", 3, 1, 0)];
         let drawn = classes(&rows).expect("classes");
         assert_eq!(drawn.port, "b");
         let bars = |chart: &DrawnChart<'_>| chart.curves.iter().map(|bar| (bar.name.to_string(), bar.y[0])).collect();

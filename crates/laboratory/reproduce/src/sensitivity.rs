@@ -194,7 +194,8 @@ fn page(paper: &Paper, ranges: &Ranges, found: &Sensitivity) -> String {
         Some(scenario) => format!(" in `{scenario}`"),
     };
     let set = ranges.reduced().map(|setting| format!(", `{}`{}", setting.assignment, of(&setting))).collect::<String>();
-    let figures = if ranges.figures.is_empty() { String::new() } else { format!(", figure {}", ranges.figures.join(", ")) };
+    let figures =
+        if ranges.figures.is_empty() { String::new() } else { format!(", figure {}", ranges.figures.join(", ")) };
     let most = found.most(&counted).map_or(String::new(), |(key, n)| format!(", {n} of them on `{key}`"));
     let mut text = format!(
         "# Sensitivity of the verdicts to open parameters\n\n\
