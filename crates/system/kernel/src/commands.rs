@@ -239,7 +239,11 @@ fn status(arguments: &ShowArguments) -> Result<(), Trouble> {
         .collect();
     match arguments.json {
         true => say_json(&loaded),
-        false => say(&(text::status(&loaded) + &text::grants_status(&grants::loaded()))),
+        false => {
+            let devices = text::grants_status(&grants::loaded());
+            let controls = if loaded.is_empty() && !devices.is_empty() { String::new() } else { text::status(&loaded) };
+            say(&(controls + &devices))
+        }
     }
 }
 

@@ -461,13 +461,28 @@ fn grants_at_a_device_and_takes_it_back() {
         let listed: Value = serde_json::from_str(&says(&["list", "--json"])).expect("JSON");
         let row = listed.as_array().expect("rows").last().expect("a row");
         assert_eq!((&row["control"]["scheme"], &row["loaded"]), (&"grants".into(), &true.into()));
-        assert!(says(&["status"]).contains("grants: network device"));
+        assert!(says(&["status"]).starts_with("grants: network device"));
         let (_server, address) = machine.serve(200_000);
         let asked = traffic(&["ask", &address, "20", "8"]).output().expect("requests");
         assert_eq!(String::from_utf8_lossy(&asked.stdout).trim(), (20 * 8 * 200_000).to_string());
         assert!(says(&["unload", "grants"]).contains("unloaded grants"));
         assert!(!filters().contains("grants_leaves"), "{}", filters());
         assert!(says(&["unload"]).contains("nothing was loaded"));
+    });
+}
+
+#[test]
+fn killed_trial_of_grants_leaves_what_unload_removes() {
+    on_a_machine("killed", |machine| {
+        let trial = ["--canary", &machine.canary(), "--for", "1m"];
+        let load = ["load", "grants", "--device", "lo", "--rate-mbit", "1000"];
+        let mut trial =
+            Killed(Command::new(PROGRAM).args(load).args(trial).stdout(Stdio::null()).spawn().expect("a trial"));
+        wait_until("the trial begins", || filters().contains("grants_leaves"));
+        trial.0.kill().expect("it is killed");
+        trial.0.wait().expect("it ends");
+        assert!(says(&["unload"]).contains("unloaded grants"));
+        assert!(!filters().contains("grants_leaves"), "{}", filters());
     });
 }
 
