@@ -20,7 +20,7 @@ pub struct FrontArguments {
 /// The program `fanin-kernel` parses these; only the help is here, too.
 #[derive(Args)]
 pub struct KernelArguments {
-    /// list, check, load gss, status or unload, with options
+    /// list, check, load gss, load grants, status or unload, with options
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub rest: Vec<OsString>,
 }
@@ -30,10 +30,17 @@ pub const KERNEL_HELP: &str = "Commands:
   list               List congestion controls, with their names in the kernel
   check              Check this machine's kernel, and name missing features
   load gss           Load gentle slow start, for routes, sockets or cgroups to select
+  load grants        Load windows that this host grants to the connections that it receives on
   status             Show loaded congestion controls, and how many connections use each
   unload             Unload; connections that use it keep it until they close
 
-Options of load:
+Options of load grants, beside --cgroup, --canary and what belongs to it:
+  --device eth0      Network device at which windows are granted
+  --queue BYTES      Bytes that may wait at the switch's port to this host [default: 16384]
+  --rate-mbit MBIT   Rate of its link [default: as the device reports it]
+  --turn N           Segments of a turn: 2, or 1 if the route to the senders has `quickack 1` [default: 2]
+
+Options of load gss:
   --over BASE        Congestion control that it extends: cubic, reno or dctcp [default: cubic]
   --cgroup PATH      Select it for new connections of this cgroup
   --canary cgroup=PATH --for 10m

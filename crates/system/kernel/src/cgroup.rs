@@ -49,6 +49,18 @@ impl Cgroup {
 }
 
 impl Cgroup {
+    /// Its level below the root of cgroup v2.
+    pub fn level(&self) -> u32 {
+        let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let is_below = |folder: &&Path| {
+            File::open(folder)
+                .and_then(|open| fstatfs(&open).map_err(io::Error::from))
+                .is_ok_and(|stat| stat.filesystem_type() == CGROUP2_SUPER_MAGIC)
+        };
+        // The root is a folder of cgroup v2, too.
+        (path.ancestors().take_while(is_below).count() as u32).saturating_sub(1)
+    }
+
     /// The cgroup of this process.
     ///
     /// # Errors

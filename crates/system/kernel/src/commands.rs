@@ -18,6 +18,7 @@ use serde_json::json;
 use crate::canary;
 use crate::cgroup::Cgroup;
 use crate::control::{CONTROLS, Control, SELECT};
+use crate::grants;
 use crate::load::{self, name_bytes, set_constants};
 use crate::pins;
 use crate::prediction::predict;
@@ -25,7 +26,7 @@ use crate::requirements::{Requirement, requirements};
 use crate::rig::{self, Role};
 use crate::trouble::Trouble;
 use arguments::{
-    Arguments, Command, HoldArguments, LoadArguments, OverArguments, Port, ShowArguments, UnloadArguments,
+    Arguments, Command, Extension, HoldArguments, LoadArguments, OverArguments, Port, ShowArguments, UnloadArguments,
 };
 use loaded::Loaded;
 
@@ -73,9 +74,11 @@ fn list(arguments: &ShowArguments) -> Result<(), Trouble> {
     let rows: Vec<_> = CONTROLS.iter().map(|control| (control, pinned.contains(&control))).collect();
     if arguments.json {
         let row = |(control, loaded): &(&Control, bool)| json!({"control": control, "loaded": loaded});
-        return say_json(&rows.iter().map(row).collect::<Vec<_>>());
+        let control = json!({"scheme": grants::NAME, "kernel_name": null, "ecn": false, "says": grants::SAYS});
+        let grants = json!({"control": control, "loaded": !grants::loaded().is_empty()});
+        return say_json(&rows.iter().map(row).chain([grants]).collect::<Vec<_>>());
     }
-    say(&text::list(&rows))
+    say(&(text::list(&rows) + &text::grants_row(!grants::loaded().is_empty())))
 }
 
 fn check(arguments: &OverArguments) -> Result<(), Trouble> {
@@ -92,7 +95,40 @@ fn check(arguments: &OverArguments) -> Result<(), Trouble> {
     }
 }
 
+/// Grants at a device: a trial, or until they are taken back.
+fn load_grants(arguments: &LoadArguments, device: &str) -> Result<(), Trouble> {
+    load::check_grants()?;
+    let options = grants::Options {
+        device: device.into(),
+        rate_mbit: arguments.rate_mbit,
+        queue: arguments.queue,
+        turn: arguments.turn,
+    };
+    let Some(cgroup) = &arguments.canary else {
+        let cgroup = arguments.cgroup.as_deref().map(Cgroup::open).transpose()?;
+        grants::keep(&options, cgroup.as_ref())?;
+        return say(&text::grants_loaded(device, cgroup.as_ref()));
+    };
+    let cgroup = Cgroup::open(cgroup)?;
+    let trial =
+        canary::Options { duration: arguments.duration, share: arguments.share, keep: arguments.keep_when_worse };
+    if !arguments.json {
+        say(&text::begins(grants::NAME, &cgroup, &trial))?;
+    }
+    finish(arguments, &grants::try_out(&options, &cgroup, &trial)?)
+}
+
 fn load(arguments: &LoadArguments) -> Result<(), Trouble> {
+    if arguments.what == Extension::Grants {
+        let device = arguments.device.as_deref();
+        let device = device.ok_or_else(|| Trouble::Input("grants need a network device: --device eth0".into()))?;
+        return load_grants(arguments, device);
+    }
+    if arguments.device.is_some() {
+        return Err(Trouble::Input(
+            "--device is for grants: gentle slow start belongs to senders, not to devices".into(),
+        ));
+    }
     let control = arguments.over.control();
     if let Some(cgroup) = &arguments.canary {
         return trial(control, cgroup, arguments);
@@ -153,20 +189,24 @@ fn trial(control: &'static Control, cgroup: &Path, arguments: &LoadArguments) ->
     let options =
         canary::Options { duration: arguments.duration, share: arguments.share, keep: arguments.keep_when_worse };
     if !arguments.json {
-        say(&text::begins(control, &cgroup, &options))?;
+        say(&text::begins(control.scheme, &cgroup, &options))?;
     }
-    let report = canary::Report { prediction, ..canary::run(control, &cgroup, &options)? };
+    finish(arguments, &canary::Report { prediction, ..canary::run(control, &cgroup, &options)? })
+}
+
+/// Reports a trial.
+fn finish(arguments: &LoadArguments, report: &canary::Report) -> Result<(), Trouble> {
     if let Some(path) = &arguments.report {
-        let json = serde_json::to_string_pretty(&report).map_err(io::Error::from)?;
+        let json = serde_json::to_string_pretty(report).map_err(io::Error::from)?;
         write_report(path, &(json + "\n"))
             .map_err(|error| Trouble::kernel(&format!("write {}", path.display()), error))?;
     }
     match arguments.json {
-        true => say_json(&report)?,
-        false => say(&text::report(&report))?,
+        true => say_json(report)?,
+        false => say(&text::report(report))?,
     }
     match report.verdict {
-        crate::trial::Verdict::Worse { .. } => Err(Trouble::Worse(format!("{control} is worse than before"))),
+        crate::trial::Verdict::Worse { .. } => Err(Trouble::Worse(format!("{} is worse than before", report.control))),
         _ => Ok(()),
     }
 }
@@ -199,7 +239,11 @@ fn status(arguments: &ShowArguments) -> Result<(), Trouble> {
         .collect();
     match arguments.json {
         true => say_json(&loaded),
-        false => say(&text::status(&loaded)),
+        false => {
+            let devices = text::grants_status(&grants::loaded());
+            let controls = if loaded.is_empty() && !devices.is_empty() { String::new() } else { text::status(&loaded) };
+            say(&(controls + &devices))
+        }
     }
 }
 
@@ -211,6 +255,10 @@ fn sockets() -> Option<String> {
 }
 
 fn unload(arguments: &UnloadArguments) -> Result<(), Trouble> {
+    if arguments.what == Some(Extension::Grants) {
+        return say(&text::grants_unloaded(grants::unload()?));
+    }
+    let devices = if arguments.what.is_none() && arguments.over.is_none() { grants::unload()? } else { 0 };
     let wanted = |control: &&Control| arguments.over.is_none_or(|over| over.control() == *control);
     let mut removed = Vec::new();
     for control in CONTROLS.iter().filter(wanted) {
@@ -220,7 +268,11 @@ fn unload(arguments: &UnloadArguments) -> Result<(), Trouble> {
             removed.push(control);
         }
     }
-    say(&text::unloaded(&removed))
+    match devices {
+        0 => say(&text::unloaded(&removed)),
+        _ if removed.is_empty() => say(&text::grants_unloaded(devices)),
+        _ => say(&(text::unloaded(&removed) + &text::grants_unloaded(devices))),
+    }
 }
 
 /// Registers congestion controls, and attaches programs to a testbed's network, until standard input ends. Each line that it reads is

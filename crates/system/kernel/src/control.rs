@@ -116,6 +116,9 @@ pub const SELECT: &[u8] = include_bytes!("../objects/select.bpf.o");
 /// Object that tries one on a share of a cgroup's connections.
 pub const CANARY: &[u8] = include_bytes!("../objects/canary.bpf.o");
 
+/// Object of a host that grants windows.
+pub const GRANTS: &[u8] = include_bytes!("../objects/grants.bpf.o");
+
 /// Object of a router's port: marks above a threshold, and M21's windows.
 pub const PORT: &[u8] = include_bytes!("../objects/port.bpf.o");
 /// Object of M21's halves of hosts.

@@ -13,6 +13,8 @@ mod cgroup;
 #[cfg(feature = "load")]
 pub mod commands;
 #[cfg(feature = "load")]
+mod grants;
+#[cfg(feature = "load")]
 mod load;
 #[cfg(feature = "load")]
 mod pins;

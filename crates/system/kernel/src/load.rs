@@ -8,7 +8,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, Prin
 
 use crate::cgroup::Cgroup;
 use crate::control::Control;
-use crate::requirements::{requirements, root};
+use crate::requirements::{of_devices, requirements, root};
 use crate::trouble::Trouble;
 
 /// Warnings of libbpf since the last success, which say why the kernel refused an object.
@@ -53,6 +53,20 @@ pub fn check(control: &Control, pins: bool) -> Result<(), Trouble> {
     match lacking.is_empty() {
         true => Ok(()),
         false => Err(Trouble::Environment(format!("this machine cannot load {control}: {}", lacking.join("; ")))),
+    }
+}
+
+/// Checks that the kernel can load programs of network devices.
+///
+/// # Errors
+/// Names the missing requirements.
+pub fn check_grants() -> Result<(), Trouble> {
+    let root = root();
+    let found = if root.met { of_devices() } else { vec![root] };
+    let lacking: Vec<String> = found.iter().filter(|one| !one.met).map(|one| one.note.clone()).collect();
+    match lacking.is_empty() {
+        true => Ok(()),
+        false => Err(Trouble::Environment(format!("this machine cannot load grants: {}", lacking.join("; ")))),
     }
 }
 

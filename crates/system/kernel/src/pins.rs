@@ -37,6 +37,16 @@ pub fn selection(control: &Control, cgroup: u64) -> PathBuf {
     Path::new(FOLDER).join(format!("{}-cgroup-{cgroup}", control.kernel_name))
 }
 
+/// The folder.
+pub fn folder() -> &'static Path {
+    Path::new(FOLDER)
+}
+
+/// Removes the folder if it is empty: others may have pins there.
+pub fn remove_folder() {
+    let _ = fs::remove_dir(FOLDER);
+}
+
 /// Creates the folder.
 pub fn create_folder() -> Result<(), Trouble> {
     mount().map_err(|remedy| Trouble::Environment(format!("bpffs is not mounted: {remedy}")))?;
@@ -84,7 +94,6 @@ pub fn remove(control: &Control) -> io::Result<Vec<PathBuf>> {
     for pin in &pins {
         fs::remove_file(pin)?;
     }
-    // Others may have pins there.
-    let _ = fs::remove_dir(FOLDER);
+    remove_folder();
     Ok(pins)
 }

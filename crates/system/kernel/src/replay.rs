@@ -2,7 +2,7 @@
 
 use libbpf_rs::{Object, ProgramInput};
 
-use crate::control::Control;
+use crate::control::{Control, GRANTS};
 use crate::load;
 use crate::trouble::Trouble;
 
@@ -128,5 +128,78 @@ impl Replayer {
             *word = u32::from_ne_bytes(bytes.try_into().unwrap_or_default());
         }
         Ok(())
+    }
+}
+
+/// An event of the vectors of grants.
+#[derive(Clone, Copy, Debug)]
+pub enum GrantStep {
+    /// The connection opens: its first byte, and whether the host accepts it.
+    Open(u32, bool),
+    /// The host sends a request.
+    Request,
+    /// A segment arrives, or a probe if it has no payload.
+    Data {
+        /// Its first byte.
+        seq: u32,
+        /// Its payload, bytes.
+        payload: u32,
+        /// Whether TCP sends no ACK of its own.
+        silent: bool,
+    },
+    /// The connection closes.
+    Close,
+}
+
+/// State of grants after a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Granted {
+    /// Credit of the step's connection, bytes.
+    pub credit: u32,
+    /// Connections that were woken, one bit each.
+    pub woken: u32,
+    /// Connections that receive, and their credit.
+    pub outstanding: (u32, u64),
+}
+
+/// The program of grants in the kernel.
+#[derive(Debug)]
+pub struct GrantReplayer(Object);
+
+impl GrantReplayer {
+    /// Loads it with its constants: rate (bytes a second), queue, idle (ns); segment and turn.
+    ///
+    /// # Errors
+    /// The kernel refuses it.
+    pub fn load(words: [u64; 3], segment: u32, turn: u32) -> Result<GrantReplayer, Trouble> {
+        let mut object = load::open("grants", GRANTS)?;
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        bytes.extend([segment, turn, u32::MAX, 0].iter().flat_map(|word| word.to_ne_bytes()));
+        load::set_constants(&mut object, &bytes)?;
+        Ok(GrantReplayer(object.load().map_err(|error| load::refused("load grants", &error))?))
+    }
+
+    /// Runs a step of a connection at this time; round trip in ns, zero if unknown.
+    ///
+    /// # Errors
+    /// The kernel refuses to run it.
+    pub fn step(&self, now_ns: u64, rtt_ns: u64, place: u32, step: GrantStep) -> Result<Granted, Trouble> {
+        let (number, seq, payload, silent) = match step {
+            GrantStep::Open(first, accepts) => (u32::from(accepts), first, 0, false),
+            GrantStep::Request => (2, 0, 0, false),
+            GrantStep::Data { seq, payload, silent } => (3, seq, payload, silent),
+            GrantStep::Close => (4, 0, 0, false),
+        };
+        let mut bytes: Vec<u8> = [now_ns, rtt_ns].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let words = [number, place, seq, payload, u32::from(silent), 0, 0, 0, 0, 0];
+        bytes.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
+        let program = self.0.progs_mut().find(|program| program.name() == "grants_replay");
+        let program =
+            program.ok_or_else(|| Trouble::Environment("the object has no program `grants_replay`".into()))?;
+        let input = ProgramInput { context_in: Some(&mut bytes), ..ProgramInput::default() };
+        program.test_run(input).map_err(|error| load::refused("run a step", &error))?;
+        let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap_or_default());
+        let credit = u64::from(word(48)) | u64::from(word(52)) << 32;
+        Ok(Granted { credit: word(36), woken: word(40), outstanding: (word(44), credit) })
     }
 }

@@ -74,10 +74,21 @@ pub fn requirements(control: &Control) -> Vec<Requirement> {
             found.push(Requirement::new("BTF", false, "", remedy));
         }
     }
+    found.push(bpffs());
+    found
+}
+
+/// Requirements of programs at network devices.
+pub fn of_devices() -> Vec<Requirement> {
+    let types = fs::exists("/sys/kernel/btf/vmlinux").unwrap_or(false);
+    let remedy = "no /sys/kernel/btf/vmlinux: the kernel needs CONFIG_DEBUG_INFO_BTF=y";
+    vec![root(), just_in_time(), Requirement::new("BTF", types, "/sys/kernel/btf/vmlinux", remedy), bpffs()]
+}
+
+fn bpffs() -> Requirement {
     let mount = pins::mount();
     let (met, note) = (mount.is_ok(), mount.map_or_else(|remedy| remedy, str::to_owned));
-    found.push(Requirement { what: "bpffs", met, note });
-    found
+    Requirement { what: "bpffs", met, note }
 }
 
 fn just_in_time() -> Requirement {

@@ -434,3 +434,78 @@ fn ports_mark_above_their_threshold() {
         drop(processes);
     });
 }
+
+/// Runs a command on this machine, which succeeds.
+fn ip(arguments: &[&str]) {
+    assert!(Command::new("ip").args(arguments).status().expect("ip").success(), "{arguments:?}");
+}
+
+/// Filters of a device.
+fn filters() -> String {
+    let output = Command::new("tc").args(["filter", "show", "dev", "lo", "egress"]).output().expect("tc");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn grants_at_a_device_and_takes_it_back() {
+    on_a_machine("grants", |machine| {
+        refuses(&["load", "grants"], 2, "--device");
+        refuses(&["load", "grants", "--device", "nowhere", "--rate-mbit", "1000"], 2, "network devices");
+        refuses(&["load", "grants", "--device", "lo"], 2, "does not report its rate");
+        refuses(&["load", "gss", "--device", "lo"], 2, "is for grants");
+        ip(&["link", "set", "lo", "mtu", "1500"]);
+        let load = ["load", "grants", "--device", "lo", "--rate-mbit", "1000"];
+        assert!(says(&load).contains("loaded at lo"));
+        refuses(&load, 2, "loaded at lo already");
+        assert!(filters().contains("grants_leaves"), "{}", filters());
+        let listed: Value = serde_json::from_str(&says(&["list", "--json"])).expect("JSON");
+        let row = listed.as_array().expect("rows").last().expect("a row");
+        assert_eq!((&row["control"]["scheme"], &row["loaded"]), (&"grants".into(), &true.into()));
+        assert!(says(&["status"]).starts_with("grants: network device"));
+        let (_server, address) = machine.serve(200_000);
+        let asked = traffic(&["ask", &address, "20", "8"]).output().expect("requests");
+        assert_eq!(String::from_utf8_lossy(&asked.stdout).trim(), (20 * 8 * 200_000).to_string());
+        assert!(says(&["unload", "grants"]).contains("unloaded grants"));
+        assert!(!filters().contains("grants_leaves"), "{}", filters());
+        assert!(says(&["unload"]).contains("nothing was loaded"));
+    });
+}
+
+#[test]
+fn killed_trial_of_grants_leaves_what_unload_removes() {
+    on_a_machine("killed", |machine| {
+        let trial = ["--canary", &machine.canary(), "--for", "1m"];
+        let load = ["load", "grants", "--device", "lo", "--rate-mbit", "1000"];
+        let mut trial =
+            Killed(Command::new(PROGRAM).args(load).args(trial).stdout(Stdio::null()).spawn().expect("a trial"));
+        wait_until("the trial begins", || filters().contains("grants_leaves"));
+        trial.0.kill().expect("it is killed");
+        trial.0.wait().expect("it ends");
+        assert!(says(&["unload"]).contains("unloaded grants"));
+        assert!(!filters().contains("grants_leaves"), "{}", filters());
+    });
+}
+
+#[test]
+fn trial_of_grants_measures_both_halves_and_leaves_nothing() {
+    on_a_machine("granting", |machine| {
+        ip(&["link", "set", "lo", "mtu", "1500"]);
+        let (_server, address) = machine.serve(40_000);
+        let trial = ["--canary", &machine.canary(), "--for", "4s", "--keep-when-worse", "--json"];
+        let load = ["load", "grants", "--device", "lo", "--rate-mbit", "1000"];
+        let trial = Command::new(PROGRAM).args(load).args(trial).stdout(Stdio::piped()).spawn().expect("a trial");
+        wait_until("the trial begins", || filters().contains("grants_leaves"));
+        let join = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", machine.cgroup.display());
+        let mut client = Command::new("sh");
+        client.args(["-c", &join, "sh"]).arg(traffic_program()).args(["ask", &address, "50", "4"]);
+        assert!(client.output().expect("requests").status.success());
+        let output = trial.wait_with_output().expect("the trial ends");
+        let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+        for part in ["treated", "untouched"] {
+            assert!(report[part]["connections"].as_u64() > Some(20), "{report}");
+            assert!(report[part]["transfers"].as_u64() > Some(10), "{report}");
+        }
+        assert_eq!(report["ended"], "deadline", "{report}");
+        assert!(!filters().contains("grants_leaves"), "{}", filters());
+    });
+}

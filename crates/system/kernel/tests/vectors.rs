@@ -12,7 +12,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use fanin_kernel::control::Control;
-use fanin_kernel::replay::{Ack, Replayer, Settings, Step};
+use fanin_kernel::replay::{Ack, GrantReplayer, GrantStep, Replayer, Settings, Step};
 use serde_json::Value;
 
 /// Algorithms, and the scheme whose object replays them.
@@ -144,4 +144,71 @@ fn the_kernel_departs_exactly_as_documented() {
         return;
     }
     assert_eq!(&page[begin..end], table, "docs/kernel.md: the list of departures is not current: run with UPDATE=1");
+}
+
+/// The number at the begin of a text such as `7500 B`.
+fn amount(value: &Value, default: u64) -> u64 {
+    value.as_str().and_then(|text| text.split(' ').next()?.parse().ok()).unwrap_or(default)
+}
+
+/// The event of a step, and the bytes that its peer has sent.
+fn event(step: &Value, first: u32, sent: &mut u32) -> GrantStep {
+    let (next, payload) = (first.wrapping_add(*sent), whole(&step["data"]));
+    let silent = step["silent"] == true;
+    if step["request"] == true {
+        GrantStep::Request
+    } else if step["close"] == true {
+        GrantStep::Close
+    } else if step["probe"] == true {
+        GrantStep::Data { seq: next.wrapping_sub(1), payload: 0, silent }
+    } else if step["again"] == true {
+        GrantStep::Data { seq: next.wrapping_sub(payload), payload, silent }
+    } else {
+        *sent += payload;
+        GrantStep::Data { seq: next, payload, silent }
+    }
+}
+
+#[test]
+fn the_kernel_grants_as_the_vectors_say() {
+    if support::skips() {
+        return;
+    }
+    let text = fs::read_to_string(root().join("vectors/grants.json")).expect("vectors");
+    let vectors: Value = serde_json::from_str(&text).expect("JSON");
+    let mut compared = 0;
+    for case in vectors["cases"].as_array().expect("cases") {
+        let (settings, start) = (&case["settings"], &case["start"]);
+        let mss = whole(&settings["mss"]);
+        let rate = amount(&settings["rate"], 1) * 125_000_000;
+        let words = [rate, amount(&settings["queue"], 16_384), amount(&settings["idle"], 10) * 1_000_000];
+        let turn = settings["turn"].as_u64().unwrap_or(1) as u32 * mss;
+        let replayer = GrantReplayer::load(words, mss, turn).expect("the kernel loads it");
+        let first = start["first"].as_u64().unwrap_or(1) as u32;
+        let mut sent = vec![0; whole(&start["connections"]).max(1) as usize];
+        for place in 0..sent.len() as u32 {
+            let open = GrantStep::Open(first, start["accepts"] == true);
+            replayer.step(0, 0, place, open).expect("the kernel runs it");
+        }
+        for step in case["steps"].as_array().expect("steps") {
+            let place = whole(&step["connection"]);
+            let event = event(step, first, &mut sent[place as usize]);
+            let [now, rtt] = ["now_us", "rtt_us"].map(|key| u64::from(whole(&step[key])) * 1_000);
+            let found = replayer.step(now, rtt, place, event).expect("the kernel runs it");
+            let woken: Vec<String> =
+                (0..32).filter(|bit| found.woken >> bit & 1 == 1).map(|bit: u32| bit.to_string()).collect();
+            let values = [
+                ("credit", Value::from(found.credit)),
+                ("woken", Value::from(woken.join(" "))),
+                ("outstanding", Value::from(found.outstanding.1)),
+                ("connections", Value::from(found.outstanding.0)),
+            ];
+            for (name, value) in values {
+                let wanted = &step["expect"][name];
+                assert!(wanted.is_null() || *wanted == value, "{}: {step}: {name} is {value}", case["name"]);
+                compared += u32::from(!wanted.is_null());
+            }
+        }
+    }
+    assert!(compared > 50, "only {compared} values were compared");
 }

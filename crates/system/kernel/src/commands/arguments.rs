@@ -7,12 +7,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::control::{CONTROLS, Control};
 
-/// Load gentle slow start (GSS) into this machine's kernel, as a congestion control by eBPF
+/// Load gentle slow start (GSS) or windows granted by this host into this machine's kernel, as programs by eBPF
 #[derive(Parser)]
 #[command(name = "fanin kernel", version, max_term_width = 100)]
 #[command(after_help = "Example:\n  fanin kernel check\n  \
     fanin kernel load gss --canary cgroup=system.slice/memcached.service --for 10m\n  \
-    fanin kernel load gss --cgroup system.slice/memcached.service\n  fanin kernel unload")]
+    fanin kernel load gss --cgroup system.slice/memcached.service\n  \
+    fanin kernel load grants --device eth0 --canary cgroup=system.slice/web.service --for 10m\n  \
+    fanin kernel load grants --device eth0 --queue 32768\n  fanin kernel unload")]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -24,7 +26,7 @@ pub enum Command {
     List(ShowArguments),
     /// Check this machine's kernel, and name missing features
     Check(OverArguments),
-    /// Load gentle slow start, which routes, sockets or cgroups then select; never the default of the machine
+    /// Load gentle slow start, which routes, sockets or cgroups then select, or grants at a network device
     Load(LoadArguments),
     /// Show loaded congestion controls, and how many connections use each
     Status(ShowArguments),
@@ -57,8 +59,20 @@ pub struct LoadArguments {
     #[arg(value_enum)]
     pub what: Extension,
     /// Congestion control that gentle slow start extends
-    #[arg(long, value_enum, default_value_t = Over::Cubic)]
+    #[arg(long, value_enum, default_value_t = Over::Cubic, conflicts_with = "device")]
     pub over: Over,
+    /// Network device at which windows are granted
+    #[arg(long, value_name = "eth0", required_if_eq("what", "grants"))]
+    pub device: Option<String>,
+    /// Rate of the device's link, Mbit/s [default: as the device reports it]
+    #[arg(long, value_name = "MBIT", requires = "device", value_parser = clap::value_parser!(u64).range(1..=1_600_000))]
+    pub rate_mbit: Option<u64>,
+    /// Bytes that may wait at the switch's port to this host: at most half of its buffer
+    #[arg(long, value_name = "BYTES", requires = "device", default_value_t = 16_384, value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
+    pub queue: u64,
+    /// Segments of a turn: 2, or 1 if the route to the senders has `quickack 1`
+    #[arg(long, value_name = "N", requires = "device", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub turn: u32,
     /// Select it for new connections of this cgroup (v2): its folder, or its path below the mount
     #[arg(long, value_name = "PATH", conflicts_with = "canary")]
     pub cgroup: Option<PathBuf>,
@@ -87,7 +101,10 @@ pub struct LoadArguments {
 
 #[derive(Args)]
 pub struct UnloadArguments {
-    /// Only gentle slow start over this congestion control [default: everything]
+    /// What to unload [default: everything]
+    #[arg(value_enum)]
+    pub what: Option<Extension>,
+    /// Only gentle slow start over this congestion control
     #[arg(long, value_enum)]
     pub over: Option<Over>,
 }
@@ -120,10 +137,12 @@ pub struct Port {
 }
 
 /// Extensions of a congestion control.
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Extension {
     /// Gentle slow start
     Gss,
+    /// Windows granted by this host
+    Grants,
 }
 
 /// Congestion controls that gentle slow start extends.

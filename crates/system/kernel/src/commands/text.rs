@@ -6,6 +6,7 @@ use super::loaded::Loaded;
 use crate::canary::{Ended, Options, Report};
 use crate::cgroup::Cgroup;
 use crate::control::Control;
+use crate::grants;
 use crate::prediction::{Predicted, Prediction};
 use crate::requirements::Requirement;
 use crate::trial::{Difference, Figures, Verdict};
@@ -17,6 +18,31 @@ pub fn list(rows: &[(&Control, bool)]) -> String {
         let _ = writeln!(text, "{:<12} {:<16} {}{state}", control.scheme, control.kernel_name, control.says);
     }
     text
+}
+
+/// The row of grants.
+pub fn grants_row(loaded: bool) -> String {
+    format!("{:<12} {:<16} {}{}\n", grants::NAME, "-", grants::SAYS, if loaded { " (loaded)" } else { "" })
+}
+
+/// Loaded grants, and how to verify and undo them.
+pub fn grants_loaded(device: &str, cgroup: Option<&Cgroup>) -> String {
+    let whose = cgroup.map_or("every program".into(), |cgroup| cgroup.path.display().to_string());
+    format!(
+        "grants is loaded at {device} for new connections of {whose}, until `fanin kernel unload` or the next boot.\n\
+         Verify: tc filter show dev {device} egress\nUndo:   fanin kernel unload grants\n"
+    )
+}
+
+pub fn grants_status(devices: &[i32]) -> String {
+    devices.iter().map(|index| format!("grants: network device {index}\n")).collect()
+}
+
+pub fn grants_unloaded(devices: usize) -> String {
+    match devices {
+        0 => "nothing was loaded\n".into(),
+        _ => format!("unloaded grants from {devices} network device(s); closed windows open within a timeout\n"),
+    }
 }
 
 pub fn requirements(control: &Control, found: &[Requirement]) -> String {
@@ -80,7 +106,7 @@ pub fn unloaded(removed: &[&Control]) -> String {
     }
 }
 
-pub fn begins(control: &Control, cgroup: &Cgroup, options: &Options) -> String {
+pub fn begins(control: &str, cgroup: &Cgroup, options: &Options) -> String {
     format!(
         "trying {control} on {:.0} % of the new connections of {} for {} s; Ctrl-C ends it\n",
         options.share * 100.0,
@@ -106,7 +132,11 @@ pub fn report(report: &Report) -> String {
         text += &predicted(prediction);
     }
     let _ = writeln!(text, "\n{}", verdict(&report.verdict));
-    let _ = writeln!(text, "{} open connections returned to their own congestion control.", report.returned);
+    if report.control == grants::NAME {
+        let _ = writeln!(text, "Timeouts are pauses of more than 150 ms in a response. The programs were removed.");
+    } else {
+        let _ = writeln!(text, "{} open connections returned to their own congestion control.", report.returned);
+    }
     if report.refused > 0 {
         let _ = writeln!(text, "{} connections could not get it.", report.refused);
     }
