@@ -525,7 +525,7 @@ fn beyond_strangers_cost_bounded_memory() {
 fn beyond_hub_waits_for_a_front_end_that_does_not_read() {
     let tier = Tier::start(
         1,
-        &Manners { racks: 1, of_agents: "plaintext = true\ntimeout = \"2 s\"\nmemory = \"16 MiB\"\n", ..PLAIN },
+        &Manners { racks: 1, of_agents: "plaintext = true\ntimeout = \"30 s\"\nmemory = \"16 MiB\"\n", ..PLAIN },
     );
     let agent = tier.agents[0].as_ref().unwrap();
     let count = 100;
