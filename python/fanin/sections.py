@@ -618,7 +618,7 @@ class KeyValue(TypedDict, total=False):
     """A peer that is silent for this long is considered failed and gets no more requests. A hub considers its
     servers failed after half of this time, so that it can report them before it is considered failed itself.
     "none": never. Use a time with its unit, such as "40 ms", or "none"; above 0 and at most 1000 s. Default:
-    "none"."""
+    "10 s"."""
     tries: int
     """Attempts to request an object before it has failed. Use a whole number; 1 to 255. Default: 6."""
     lookups: int
@@ -1045,7 +1045,8 @@ class Grants(TypedDict, total=False):
 
     queue: str
     """Bytes that may wait at the switch's port to the host, beyond those on the path. At most half of that
-    port's buffer. Use bytes with their unit, such as "64 KiB" or "1460 B"; 1 B to 1 GiB. Default: "16 KiB"."""
+    port's buffer. Use bytes with their unit, such as "64 KiB" or "1460 B"; 1 B to 1 GiB. Default: "16
+    KiB"."""
     idle: str
     """Unused credit and silent connections count until this long after their last packet, up to twice as
     long. Use a time with its unit, such as "25 us"; 1 us to 60 s. Default: "10 ms"."""
@@ -1204,14 +1205,12 @@ class Sicc(TypedDict, total=False):
     """Maximum decrease of the planned rate per period (equation 5; section 4.4). Use a share from 0 to 1,
     such as 0.0625, "1/16" or "6.25 %"; at least 1/65536. Default: "1/5"."""
     bound: str
-    """Number of hubs that may send to the front end at once: equation 1 as printed (S_e/s B_u/B_d, where B_u
-    is a server's share of its rack's uplinks), corrected (S_e/s B_d/B_u: fewer on a slower downlink, as in
-    section 4.3), or a fixed number. Use "printed", "mended" or "fixed". Default: "printed"."""
+    """Number of hubs that may send to the front end at once, shared by the mean number of its concurrent
+    requests (section 3.1): equation 1 as printed (S_e/s B_u/B_d, where B_u is a server's share of its rack's
+    uplinks), corrected (S_e/s B_d/B_u: fewer on a slower downlink, as in section 4.3), or a fixed number for
+    each request. Use "printed", "mended" or "fixed". Default: "printed"."""
     hubs: int
     """N if fixed: the number of racks in section 4. Use a whole number; 1 to 1000000. Default: 50."""
-    requests: int
-    """m: number of concurrent requests of a front end, which share M (section 3.1). Use a whole number; 1 to
-    1000000. Default: 1."""
     mean_object: str
     """Mean object size, which the front end knows; for 20 to 1,000 B, as in section 4. Use bytes with their
     unit, such as "64 KiB" or "1460 B"; 1 B to 1 GB. Default: "510 B"."""

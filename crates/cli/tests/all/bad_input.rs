@@ -187,7 +187,7 @@ fn reports_contradicting_settings_with_a_line() {
         ),
         (
             "[tcp]\nmax_retransmissions = 5\n[workload]\nkind = \"key_value\"\n[key_value]\ntimeout = \"none\"\n",
-            "my.toml:2: `tcp.max_retransmissions` aborts a server's connection with a reset, which may be lost",
+            "my.toml:6: `tcp.max_retransmissions` aborts a server's connection with a reset, which may be lost",
         ),
         ("[tcp]\nmax_retransmissions = 0\n", "my.toml:2: `tcp.max_retransmissions` of 0: use 1 to 255"),
         ("[sweep]\nfan_in = [4, 2]\n", "my.toml:2: the fan-ins must rise"),
