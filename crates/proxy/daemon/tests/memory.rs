@@ -191,6 +191,7 @@ fn answers(request: &Request<'_>, size: usize, out: &mut Vec<u8>) {
             }
         }
         Request::Store(_) => out.extend(b"STORED\r\n"),
+        Request::Version => out.extend(b"VERSION 1\r\n"),
         _ => out.extend(b"END\r\n"),
     }
 }

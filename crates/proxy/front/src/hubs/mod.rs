@@ -84,12 +84,12 @@ struct HubRequest {
 }
 
 impl HubRequest {
-    /// A request for keys of a multiget. Each key with replicas has an entry of its own with this many servers.
-    fn new(get: Id, keys: Vec<HubKey>, members: Arc<Members>, replicas: usize) -> HubRequest {
+    /// A request for keys of a multiget from agents in a role. Each key with replicas has an entry of its own with this many servers.
+    fn new(get: Id, keys: Vec<HubKey>, members: Arc<Members>, replicas: usize, role: AgentRole) -> HubRequest {
         // The entries are in a tree that may be half empty.
         let of_entry = 2 * size_of::<(ItemKey, u32, Vec<Node>)>() + replicas * size_of::<Node>() + BLOCK;
-        let of_key =
-            FrontEnd::<ItemKey>::OBJECT + 2 * BLOCK + AskedAgents::OF_KEY + if replicas > 0 { of_entry } else { 0 };
+        let of_agent = if role == AgentRole::DataServer { AskedAgents::OF_KEY } else { 0 };
+        let of_key = FrontEnd::<ItemKey>::OBJECT + 2 * BLOCK + of_agent + if replicas > 0 { of_entry } else { 0 };
         let own: usize = keys.iter().map(|(_, key)| key.key.bytes().len()).sum();
         let mut charge = Charge::default();
         charge.set(keys.capacity() * size_of::<HubKey>() + keys.len() * of_key + own);

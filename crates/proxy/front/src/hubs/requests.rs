@@ -105,7 +105,8 @@ impl<S> Hubs<S> {
         let replicas = if has_entries { pool.shared.settings.replicas } else { 0 };
         let Some(number) = self.ask(slot, pool, context.now, wanted, &mut draw) else { return };
         if let Some(hubs) = self.get_mut(slot) {
-            hubs.requests.insert(number, HubRequest::new(get, keys, members, replicas));
+            let role = hubs.settings.role;
+            hubs.requests.insert(number, HubRequest::new(get, keys, members, replicas, role));
         }
     }
 
