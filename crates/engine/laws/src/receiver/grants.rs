@@ -74,6 +74,8 @@ struct Connection {
     unasked: bool,
     /// A full segment has arrived since the last request.
     full: bool,
+    /// A probe has to be answered, whatever was announced before: that ACK may be lost.
+    probed: bool,
     /// The least round trip; `NEVER` before any.
     rtt: Time,
 }
@@ -171,6 +173,7 @@ impl Host {
             waits: false,
             unasked: !opens,
             full: false,
+            probed: false,
             rtt: Time::NEVER,
         };
         let closed = Connection { state: State::Closed, ..new };
@@ -216,7 +219,8 @@ impl Host {
     /// The next connection whose grant needs an ACK of its own, as its peer knows of no segment that it may send.
     pub fn next_woken(&mut self) -> Option<u32> {
         while let Some(place) = self.woken.pop_front() {
-            if self.connections[place as usize].must_announce(self.mss) {
+            let connection = &mut self.connections[place as usize];
+            if core::mem::take(&mut connection.probed) || connection.must_announce(self.mss) {
                 return Some(place);
             }
         }
@@ -297,6 +301,8 @@ impl Host {
         }
         let rested = connection.state == State::Rests;
         self.connections[place as usize].unasked |= rested;
+        self.connections[place as usize].probed = true;
+        self.woken.push_back(place);
         self.keep_a_segment(place);
         self.serve_turns();
     }

@@ -4,12 +4,15 @@ mod grants;
 
 use std::sync::atomic::AtomicBool;
 
+use fanin_assemble::tcp_settings;
 use fanin_laws::sender::{Ack, Cause, Congestion, Control, Window};
 use fanin_sim::{Builder, Departures, FlowControl, PauseFrame, Queued, Switches, TapPoint};
 use fanin_simulate::{builder, tap};
 use fanin_spec::RunSpec;
 use fanin_spec::law::{Foreign, Source, Traits, register};
 use fanin_tables::RunTables;
+use fanin_tcp::Endpoint;
+use fanin_transport::Transport;
 use fanin_units::{Rate, Time};
 
 use crate::common::{run, spec};
@@ -23,7 +26,7 @@ fn incast(scheme: &str) -> RunSpec {
     spec(&format!("schemes = [\"{scheme}\"]\n{INCAST}"), 100, 1)
 }
 
-fn over(spec: &RunSpec, builder: Builder<Grants>) -> RunTables {
+fn over<T: Transport>(spec: &RunSpec, builder: Builder<T>) -> RunTables {
     let mut simulation = builder.start_all(fanin_apps::applications(spec));
     simulation.run(&AtomicBool::new(false)).expect("nobody stops it");
     simulation.finish().unwrap_or_else(|broken| panic!("{broken:?}"))
@@ -167,9 +170,9 @@ fn pauses_make_a_switch_lossless() {
         40,
         1,
     );
-    let unpaused = over(&spec, grants(&spec, Switches::default()));
+    let unpaused = run(&spec);
     let switches = Switches { flow_control: Some(Box::<Pauses>::default()), ..Switches::default() };
-    let paused = over(&spec, grants(&spec, switches));
+    let paused = over(&spec, builder::<Endpoint>(&spec, tcp_settings(&spec), switches));
     assert!(unpaused.totals.drops > 0, "without pauses the port overflows");
     assert_eq!((paused.totals.drops, paused.totals.timeouts), (0, 0));
     // At most the threshold of each link, a packet beyond it, and two delays and packets at its rate.
