@@ -150,6 +150,8 @@ enum Servers {
     EndlessLists,
     /// None.
     Hang,
+    /// None, and connections are closed.
+    Close,
 }
 
 struct Attack {
@@ -219,6 +221,10 @@ fn serve(world: &mut World, talks: &mut Vec<(Vec<u8>, Lines)>, servers: Servers)
         connection.outbox.read_to_end(read).unwrap();
         let size = match servers {
             Servers::Hang => continue,
+            Servers::Close => {
+                connection.break_off();
+                continue;
+            }
             Servers::EndlessLists if !read.is_empty() => {
                 if connection.inbox.len() < 1 << 20 {
                     connection.send(&b"STAT items:1:number 1\r\n".repeat(50_000));
@@ -382,6 +388,13 @@ fn attacks() -> Vec<Attack> {
             name: "long lines",
             clients: 20,
             says: |client| list(client).repeat(600).into_iter().filter(|byte| *byte > b'\r').collect(),
+            ..plain
+        },
+        Attack {
+            name: "lists with replicas for servers that are out",
+            clients: 700,
+            servers: Servers::Close,
+            of_pool: "replicas = 2",
             ..plain
         },
         Attack { name: "small values that nobody reads", clients: 1000, servers: Servers::Values(100), ..plain },

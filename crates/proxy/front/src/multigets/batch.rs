@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::upstreams::receiving::END;
-use fanin_proxy_core::memory::Buffer;
+use fanin_proxy_core::memory::{Buffer, Charge};
 
 /// Result of a key: the sizes of its response, line included, and of its value in that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,7 @@ pub struct Batch {
     /// Number of keys that are looked up elsewhere, the results of such keys by index, the bytes of these, and how many are written.
     pub waits: usize,
     pub more: Vec<(u32, Settled)>,
+    pub of_more: Charge,
     pub more_bytes: usize,
     pub more_written: usize,
 }
@@ -71,6 +72,10 @@ impl Batch {
     pub fn settle(&mut self, place: u32, settled: Settled, results: &mut [KeyResult]) -> bool {
         if let Settled::Value(value) = &settled {
             self.more_bytes += value.bytes.len();
+        }
+        if self.more.is_empty() {
+            self.more.reserve_exact(self.waits);
+            self.charge_more();
         }
         self.more.push((place, settled));
         let is_whole = self.more.len() >= self.waits;
@@ -98,6 +103,12 @@ impl Batch {
         }
         self.come = self.count;
         self.more.retain(|(_, settled)| matches!(settled, Settled::Value(_)));
+        self.more.shrink_to_fit();
+        self.charge_more();
+    }
+
+    fn charge_more(&mut self) {
+        self.of_more.set(self.more.capacity() * size_of::<(u32, Settled)>());
     }
 }
 
