@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fanin::Verdict;
-use fanin::advice::{Advice, Assumption, Goal, Line, Margin, Remedy, Standing, Syntax, Where};
+use fanin::advice::{Advice, Assumption, Goal, Line, LoneFlow, Margin, Remedy, Standing, Syntax, Where};
 
 use crate::figures::{BOLD, GREY, RED, large, three, time};
 use crate::terminal::Text;
@@ -268,6 +268,10 @@ fn in_full(rank: usize, remedy: &Remedy, scripts: Option<PathBuf>, text: &mut Te
     }
     for note in &remedy.notes {
         text.prose(&format!("  {GREY}{note}{GREY:#}"));
+    }
+    if let Some(LoneFlow { today_mbps, mbps }) = remedy.lone_flow {
+        let [is, was] = [mbps, today_mbps].map(three);
+        text.prose(&format!("  A flow without others gets {is} Mbit/s; today {was}."));
     }
     match remedy.harms.as_deref() {
         Some([]) => text.prose("  It harms background flows, and requests to two servers, by less than 10 %."),

@@ -104,6 +104,15 @@ pub struct Met {
     pub reached: String,
 }
 
+/// What a change costs a flow that has the client's link for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LoneFlow {
+    /// Its goodput today.
+    pub today_mbps: f64,
+    /// Its goodput with the change.
+    pub mbps: f64,
+}
+
 /// A change with its gain, cost and side effects.
 #[derive(Clone, Debug, Serialize)]
 pub struct Remedy {
@@ -141,6 +150,8 @@ pub struct Remedy {
     /// Pauses; absent unless ports are lossless.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<Paused>,
+    /// Goodput of a flow without others; absent if not simulated.
+    pub lone_flow: Option<LoneFlow>,
     /// Simulated side effects; absent if not simulated, empty if there are none.
     pub harms: Option<Vec<String>>,
     /// Whether its rank is the same under other assumptions; absent if not simulated.

@@ -4,12 +4,15 @@ use fanin_lab::{Broken, SummaryRow, figures};
 use fanin_spec::Settings;
 use fanin_units::Bytes;
 
+use crate::advice::LoneFlow;
 use crate::cluster::Cluster;
 use crate::remedy::{Change, SERVERS};
 use crate::trials::{PacketBudget, Trial};
 
 /// Runs of each point.
 const SEEDS: u32 = 2;
+/// Responses of a lone flow in a second at the link's rate.
+const LONE_FLOW_PER_SECOND: u64 = 20;
 /// Minimum relative difference to report.
 const WORTH_TELLING: f64 = 0.1;
 
@@ -83,7 +86,11 @@ fn of_a_long_flow(today: &SummaryRow, row: &SummaryRow, s: &Settings) -> Option<
     // Rounds that are idle leave their share to the background.
     let even = s.link.client_rate.0.unwrap_or(s.link.rate).0 as f64 / 1e6 / f64::from(s.requested_servers() + 1);
     let [was, is, even_share] = [before, after, even].map(figures::three);
-    let why = if after >= even { format!(" while rounds wait; an even share is {even_share}") } else { String::new() };
+    let why = if after >= (1.0 - WORTH_TELLING) * even {
+        format!(" while rounds wait; an even share is {even_share}")
+    } else {
+        String::new()
+    };
     (after < (1.0 - WORTH_TELLING) * before)
         .then(|| format!("a background long flow gets {is} Mbit/s instead of {was}{why}"))
 }
@@ -101,6 +108,36 @@ fn with_few_servers(today: &SummaryRow, row: &SummaryRow, _: &Settings) -> Optio
     let (before, after) = (today.goodput_mbps.mean, row.goodput_mbps.mean);
     let [was, is] = [before, after].map(figures::three);
     (after < (1.0 - WORTH_TELLING) * before).then(|| format!("two servers alone reach {is} Mbit/s instead of {was}"))
+}
+
+/// What these changes cost a flow without others: one server that sends for 50 ms at the link's rate.
+///
+/// # Errors
+/// A run that broke an invariant.
+pub fn lone_flow(
+    cluster: &Cluster<'_>,
+    changes: &[&Change],
+    budget: &mut PacketBudget<'_, '_>,
+) -> Result<Option<Vec<LoneFlow>>, Broken> {
+    let s = &cluster.at().settings;
+    let key = match (s.workload.fragment.0, s.workload.block.0) {
+        (Some(_), _) => "workload.fragment",
+        (_, Some(_)) => "workload.block",
+        _ => return Ok(None),
+    };
+    if !s.workload.kind.many_to_one() {
+        return Ok(None);
+    }
+    let bytes = Bytes(s.link.client_rate.0.unwrap_or(s.link.rate).0 / 8 / LONE_FLOW_PER_SECOND);
+    let alone = [(SERVERS, "[1]".into()), (key, bytes.to_string())];
+    let none = Change::none();
+    let all: Vec<&Change> = core::iter::once(&none).chain(changes.iter().copied()).collect();
+    let Some(tried) = Circumstances::try_all(cluster, &all, &alone, budget)? else { return Ok(None) };
+    let rates: Vec<f64> = tried.trials.iter().filter_map(Trial::row).map(|row| row.goodput_mbps.mean).collect();
+    let Some((today, others)) = rates.split_first().filter(|(_, others)| others.len() == changes.len()) else {
+        return Ok(None);
+    };
+    Ok(Some(others.iter().map(|mbps| LoneFlow { today_mbps: *today, mbps: *mbps }).collect()))
 }
 
 /// Whether each of these changes is better than today, and at most 5 % worse than later ones, under other assumptions: jitter, a background

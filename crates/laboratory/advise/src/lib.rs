@@ -16,7 +16,7 @@ mod search;
 mod standing;
 mod trials;
 
-pub use advice::{Advice, AdviceError, Base, Met, Remedy, Standing};
+pub use advice::{Advice, AdviceError, Base, LoneFlow, Met, Remedy, Standing};
 pub use cluster::Asked;
 pub use goal::Goal;
 pub use lines::{Addresses, Line, Lines, Syntax, Where, lines};

@@ -104,6 +104,12 @@ impl Change {
         self.settings.iter().map(|(key, value)| format!("{key}={value}"))
     }
 
+    /// Whether a flow without others gets less than the client's link carries: its window is below the bytes that fill the path.
+    pub fn throttles_lone_flow(&self, today: &Settings) -> bool {
+        let window = self.value("tcp.receive_window").and_then(|text| text.parse::<Bytes>().ok());
+        window.is_some_and(|window| (window.0 as f64) < pipe_bytes(today))
+    }
+
     /// The value that it sets a key to.
     pub fn value(&self, key: &str) -> Option<&str> {
         self.settings.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
@@ -111,11 +117,12 @@ impl Change {
 }
 
 /// Words of `--remedies` with their meanings.
-pub const FAMILIES: [(&str, &str); 43] = [
+pub const FAMILIES: [(&str, &str); 44] = [
     ("rto-min", "the minimum retransmission timeout"),
     ("initial-window", "the initial window of a connection"),
     ("delayed-ack", "an ACK for every segment"),
     ("receive-window", "the receive window of the client"),
+    ("grants", "windows that the client grants to connections that receive"),
     ("idle-restart", "whether a window survives a pause"),
     ("in-flight", "concurrent requests"),
     ("bytes-in-flight", "bytes requested and not received"),
@@ -235,6 +242,7 @@ impl Ranges<'_> {
             self.add("delayed-ack", Effort::Sysctl, says, &[("tcp.delayed_ack", "1".into())]);
         }
         self.receive_windows();
+        self.grants();
         let (says, value) = match tcp.idle_restart {
             true => ("windows that survive a pause, on", "false"),
             false => ("window restart after idle time on", "true"),
@@ -256,6 +264,26 @@ impl Ranges<'_> {
             let says = format!("a receive window of {window} ({} segments) at {}", window.0 / mss, self.receivers());
             let effort = if route_window_holds(self.s) { Effort::Sysctl } else { Effort::Application };
             self.add("receive-window", effort, says, &[("tcp.receive_window", window.to_string())]);
+        }
+    }
+
+    /// Windows granted by the client, which may leave up to half of the port's buffer in the queue.
+    fn grants(&mut self) {
+        if self.scheme.sets_receive_windows() || self.s.workload.kind == Kind::KeyValue {
+            return;
+        }
+        let (buffer, frame) = (self.s.in_bytes(self.s.client_buffer()), self.s.full_frame().0);
+        let scheme = format!("{}+grants", self.scheme);
+        for queue in [8, 4, 2].map(|part| Bytes(buffer / part)).into_iter().filter(|queue| queue.0 >= frame) {
+            let says = format!(
+                "windows granted by {}, with a queue of {queue}, by a program in the kernel (fanin kernel)",
+                self.receivers()
+            );
+            // Receivers acknowledge two segments at once, in spite of delayed ACKs.
+            let turn = if self.s.tcp.delayed_ack > 1 { "2" } else { "1" };
+            let settings = [("grants.queue", queue.to_string()), ("grants.turn", turn.into())];
+            let change = self.add("grants", Effort::Kernel, says, &settings);
+            change.scheme = Some(scheme.clone());
         }
     }
 
@@ -476,6 +504,21 @@ mod tests {
             assert!(families.contains("in-flight"), "{scheme}");
             assert_eq!(of_tcp, scheme == "newreno");
         }
+    }
+
+    #[test]
+    fn fixed_windows_throttle_a_lone_flow_and_grants_do_not() {
+        let rack = "schemes = [\"newreno\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"20 us\"\n[switch]\nbuffer = \"1 MB\"\n[workload]\nfragment = \"64 KB\"\n[sweep]\nfan_in = [64]\n";
+        let scenario = fanin_spec::Scenario::parse("my.toml", rack).unwrap();
+        let today = &scenario.variants().unwrap()[0];
+        let all = changes(today);
+        let of = |family: &'static str| all.iter().filter(move |change| change.family == family);
+        let settings = &today.points[0].settings;
+        assert!(of("receive-window").any(|change| change.throttles_lone_flow(settings)));
+        let queues: Vec<&str> = of("grants").filter_map(|change| change.value("grants.queue")).collect();
+        assert_eq!(queues, ["125 KB", "250 KB", "500 KB"]);
+        assert!(of("grants").all(|change| !change.throttles_lone_flow(settings) && change.deployable));
+        assert!(!families(&rack.replace("newreno", "newreno+grants")).0.contains("grants"));
     }
 
     #[test]

@@ -7,12 +7,12 @@ use fanin_spec::Variant;
 use fanin_units::Time;
 
 use crate::advice::{Advice, AdviceError, Base, Met, Remedy};
-use crate::beside::{harms, robust};
+use crate::beside::{harms, lone_flow, robust};
 use crate::cluster::{Asked, Cluster};
 use crate::current::{Current, first_words, wire_ms};
 use crate::goal::Goal;
 use crate::lines::{Lines, lines};
-use crate::remedy::{Change, FAMILIES, changes};
+use crate::remedy::{Change, Effort, FAMILIES, changes};
 use crate::standing::{assumptions, by_closed_form, limits, margins, onset};
 use crate::trials::{AS_GOOD, PacketBudget, Trial};
 
@@ -372,11 +372,13 @@ impl Search<'_, '_> {
         order
     }
 
-    /// Sort key, least first: changes that affect other traffic come last; then the effort; then single changes before pairs.
-    fn effort(&self, i: usize) -> (bool, crate::remedy::Effort, usize) {
+    /// Sort key, least first: changes that affect other traffic come last, before them those that throttle a lone flow; then the effort;
+    /// then single changes before pairs.
+    fn effort(&self, i: usize) -> (bool, bool, Effort, usize) {
         let Trial { change, variant, .. } = &self.trials[i];
         let touches = !self.lines(change, variant).touches.is_empty();
-        (touches, change.effort, change.family.matches('+').count())
+        let throttles = change.throttles_lone_flow(&self.cluster.at().settings);
+        (touches, throttles, change.effort, change.family.matches('+').count())
     }
 
     /// Commands for a change.
@@ -414,6 +416,7 @@ impl Search<'_, '_> {
             qct_ms: row.qct_ms,
             relative_to_current: fanin_lab::stats::six_digits(trial.mean() / self.today.mean()),
             paused: trial.paused(),
+            lone_flow: None,
             harms: None,
             robust: None,
             goal: self.options.goal.as_ref().map(|goal| met(goal, trial, &row, line)),
@@ -438,9 +441,11 @@ fn look_beside(
         return Ok(());
     }
     let harms = harms(cluster, &changes, budget)?;
+    let lone = lone_flow(cluster, &changes, budget)?;
     let robust = robust(cluster, &changes, budget)?;
     for (i, stands) in robust.into_iter().enumerate() {
         remedies[i].robust = stands;
+        remedies[i].lone_flow = lone.as_ref().map(|lone| lone[i]);
         remedies[i].harms = harms.as_ref().map(|harms| harms[i].clone());
         let row = &remedies[i].row;
         if row.timeouts > 2.0 * (row.drops + row.lost) + 1.0 {

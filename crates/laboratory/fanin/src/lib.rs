@@ -61,7 +61,8 @@ pub use trace::Capture;
 /// Parts of advice.
 pub mod advice {
     pub use fanin_advise::{
-        Addresses, Advice, Assumption, Effort, FAMILIES, Goal, Line, Margin, Met, Remedy, Standing, Syntax, Where,
+        Addresses, Advice, Assumption, Effort, FAMILIES, Goal, Line, LoneFlow, Margin, Met, Remedy, Standing, Syntax,
+        Where,
     };
 }
 

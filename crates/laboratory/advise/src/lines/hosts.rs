@@ -153,6 +153,35 @@ impl Lines {
         self.note("To keep a sysctl after a reboot, add it to /etc/sysctl.d/90-fanin.conf.");
     }
 
+    /// Windows granted by the client's kernel, to connections of the application.
+    pub(super) fn grants(&mut self, change: &Change) {
+        if !change.scheme.as_deref().and_then(|scheme| Scheme::parse(scheme).ok()).is_some_and(|scheme| scheme.grants) {
+            return;
+        }
+        let queue = change.value("grants.queue").and_then(|text| text.parse::<Bytes>().ok());
+        let queue = queue.map_or(String::new(), |queue| format!(" --queue {}", queue.0));
+        let turn = change.value("grants.turn").map_or(String::new(), |turn| format!(" --turn {turn}"));
+        self.apply(Where::Client, "DEV=eth0  # the interface of the cluster's network");
+        self.apply(Where::Client, "CGROUP=system.slice/NAME.service  # the application's control group");
+        self.apply(
+            Where::Client,
+            format!(
+                "fanin kernel status | grep -qw grants || fanin kernel load grants --device \"$DEV\" --cgroup \"$CGROUP\"{queue}{turn}"
+            ),
+        );
+        self.undo(Where::Client, "fanin kernel unload grants");
+        self.verify(Where::Client, "fanin kernel status | grep -w grants");
+        self.note(
+            "Grants divide the client's link among connections that receive at the moment. A lone flow keeps its rate, unlike with a fixed \
+             window. docs/grants.md has the walk from a trial to keeping them.",
+        );
+        self.note(
+            "Try them first on half of a service's new connections, which takes itself back when it is worse: fanin kernel load grants \
+             --device eth0 --canary cgroup=system.slice/NAME.service --for 10m.",
+        );
+        self.note("fanin kernel needs root, Linux 6.4 with BTF, and the program fanin-kernel.");
+    }
+
     /// DCTCP, and the ECN settings that it needs.
     pub(super) fn congestion_control(&mut self, change: &Change) {
         let Some(scheme) = &change.scheme else { return };

@@ -68,6 +68,19 @@ fn gentle_slow_start_is_loaded_before_its_route_and_unloaded_after() {
 }
 
 #[test]
+fn grants_are_loaded_at_the_client_for_the_application_alone() {
+    for (settings, options) in
+        [(&[("grants.queue", "32 KiB"), ("grants.turn", "2")][..], " --queue 32768 --turn 2"), (&[], "")]
+    {
+        let lines = of(settings, Some("cubic+grants"));
+        assert!(lines.apply.iter().all(|line| line.place == Where::Client) && lines.touches.is_empty());
+        let load = format!("load grants --device \"$DEV\" --cgroup \"$CGROUP\"{options}");
+        assert!(text(&lines.apply).last().is_some_and(|line| line.ends_with(&load)), "{lines:?}");
+        assert_eq!(text(&lines.undo), ["fanin kernel unload grants"]);
+    }
+}
+
+#[test]
 fn dctcp_needs_both_hosts_and_a_switch_threshold_in_bytes() {
     let lines = of(&[("ecn_threshold.k", "20 packets")], Some("dctcp"));
     let there = |place, what: &str| lines.apply.iter().any(|line| line.place == place && line.line.contains(what));
