@@ -133,7 +133,7 @@ ALLOWED = {
         "crc32fast etcetera etherparse pcap-file rayon serde_json thiserror",
     ),
     # Arguments, terminal, exit codes: all else is the library's.
-    "fanin-cli": ("fanin fanin-daemon fanin-proxy", "anstream anstyle clap clap_complete indicatif serde_json signal-hook terminal_size textwrap"),
+    "fanin-cli": ("fanin fanin-daemon fanin-kernel fanin-proxy", "anstream anstyle clap clap_complete indicatif serde_json signal-hook terminal_size textwrap"),
     # The library as Python calls it, and the program. The others turn on features only.
     "fanin-python": ("fanin fanin-cli fanin-report", "arrow-array arrow-schema base64 pyo3 scopeguard serde_json"),
 }

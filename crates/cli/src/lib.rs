@@ -87,7 +87,7 @@ fn run_command(command: Command) -> Result<(), Failure> {
         Command::Plan(arguments) => plan::plan(&arguments),
         Command::Agent(arguments) => front::agent(&arguments),
         Command::Front(arguments) => front::front(&arguments),
-        Command::Kernel(arguments) => Err(kernel::kernel(&arguments)),
+        Command::Kernel(arguments) => kernel::kernel(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Cache(arguments) => cache::cache(&arguments),

@@ -104,7 +104,7 @@ pub struct Met {
     pub reached: String,
 }
 
-/// What a change costs a flow that has the client's link for itself.
+/// Effect of a change on a flow that has the client's link for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LoneFlow {
     /// Its goodput today.

@@ -110,7 +110,7 @@ fn with_few_servers(today: &SummaryRow, row: &SummaryRow, _: &Settings) -> Optio
     (after < (1.0 - WORTH_TELLING) * before).then(|| format!("two servers alone reach {is} Mbit/s instead of {was}"))
 }
 
-/// What these changes cost a flow without others: one server that sends for 50 ms at the link's rate.
+/// Effects of these changes on a flow without others: one server that sends for 50 ms at the link's rate.
 ///
 /// # Errors
 /// A run that broke an invariant.

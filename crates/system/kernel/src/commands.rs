@@ -19,6 +19,7 @@ use crate::canary;
 use crate::cgroup::Cgroup;
 use crate::control::{CONTROLS, Control, SELECT};
 use crate::grants;
+use crate::list;
 use crate::load::{self, name_bytes, set_constants};
 use crate::pins;
 use crate::prediction::predict;
@@ -71,14 +72,14 @@ fn say_json(value: &impl Serialize) -> Result<(), Trouble> {
 
 fn list(arguments: &ShowArguments) -> Result<(), Trouble> {
     let pinned = pins::pinned();
-    let rows: Vec<_> = CONTROLS.iter().map(|control| (control, pinned.contains(&control))).collect();
+    let rows = list::rows(|scheme| match Control::of_scheme(scheme) {
+        Some(control) => Some(pinned.contains(&control)),
+        None => Some(!grants::loaded().is_empty()),
+    });
     if arguments.json {
-        let row = |(control, loaded): &(&Control, bool)| json!({"control": control, "loaded": loaded});
-        let control = json!({"scheme": grants::NAME, "kernel_name": null, "ecn": false, "says": grants::SAYS});
-        let grants = json!({"control": control, "loaded": !grants::loaded().is_empty()});
-        return say_json(&rows.iter().map(row).chain([grants]).collect::<Vec<_>>());
+        return say_json(&rows);
     }
-    say(&(text::list(&rows) + &text::grants_row(!grants::loaded().is_empty())))
+    say(&rows.iter().map(list::Row::to_string).collect::<String>())
 }
 
 fn check(arguments: &OverArguments) -> Result<(), Trouble> {
@@ -113,7 +114,7 @@ fn load_grants(arguments: &LoadArguments, device: &str) -> Result<(), Trouble> {
     let trial =
         canary::Options { duration: arguments.duration, share: arguments.share, keep: arguments.keep_when_worse };
     if !arguments.json {
-        say(&text::begins(grants::NAME, &cgroup, &trial))?;
+        say(&text::begins(list::GRANTS, &cgroup, &trial))?;
     }
     finish(arguments, &grants::try_out(&options, &cgroup, &trial)?)
 }

@@ -17,15 +17,11 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::canary::{self, Ended, Report};
 use crate::cgroup::Cgroup;
 use crate::control::GRANTS;
+use crate::list;
 use crate::load::{self, set_constants, set_variables};
 use crate::pins;
 use crate::trial::{Totals, Verdict, judge};
 use crate::trouble::Trouble;
-
-/// Name in lists and reports.
-pub const NAME: &str = "grants";
-/// One sentence.
-pub const SAYS: &str = "windows that this host grants to the connections that it receives on";
 
 /// Handle and priority of the programs among a device's filters.
 const HANDLE: u32 = 0xfa1;
@@ -122,7 +118,7 @@ fn attach(options: &Options, cgroup: Option<&Cgroup>, share: f64, until: u64) ->
         let why = "`fanin kernel unload grants` takes it back";
         return Err(Trouble::Input(format!("grants is loaded at {} already: {why}", options.device)));
     }
-    let mut object = load::open(NAME, GRANTS)?;
+    let mut object = load::open(list::GRANTS, GRANTS)?;
     set_constants(&mut object, &constants(options, cgroup, share)?)?;
     object.progs_mut().filter(|program| program.name() == "grants_replay").for_each(|mut program| {
         program.set_autoload(false);
@@ -226,7 +222,7 @@ pub fn try_out(options: &Options, cgroup: &Cgroup, trial: &canary::Options) -> R
     let seconds = monotonic()?.saturating_sub(began).as_secs_f64();
     drop(attached);
     Ok(Report {
-        control: NAME,
+        control: list::GRANTS,
         cgroup: cgroup.path.display().to_string(),
         share: trial.share,
         seconds,

@@ -4,6 +4,7 @@
 //! calls the kernel is behind the feature `load`, which links libelf and zlib of the system; the program `fanin-kernel` has it.
 
 pub mod control;
+pub mod list;
 pub mod trial;
 
 #[cfg(feature = "load")]

@@ -6,24 +6,10 @@ use super::loaded::Loaded;
 use crate::canary::{Ended, Options, Report};
 use crate::cgroup::Cgroup;
 use crate::control::Control;
-use crate::grants;
+use crate::list;
 use crate::prediction::{Predicted, Prediction};
 use crate::requirements::Requirement;
 use crate::trial::{Difference, Figures, Verdict};
-
-pub fn list(rows: &[(&Control, bool)]) -> String {
-    let mut text = String::new();
-    for (control, loaded) in rows {
-        let state = if *loaded { " (loaded)" } else { "" };
-        let _ = writeln!(text, "{:<12} {:<16} {}{state}", control.scheme, control.kernel_name, control.says);
-    }
-    text
-}
-
-/// The row of grants.
-pub fn grants_row(loaded: bool) -> String {
-    format!("{:<12} {:<16} {}{}\n", grants::NAME, "-", grants::SAYS, if loaded { " (loaded)" } else { "" })
-}
 
 /// Loaded grants, and how to verify and undo them.
 pub fn grants_loaded(device: &str, cgroup: Option<&Cgroup>) -> String {
@@ -132,7 +118,7 @@ pub fn report(report: &Report) -> String {
         text += &predicted(prediction);
     }
     let _ = writeln!(text, "\n{}", verdict(&report.verdict));
-    if report.control == grants::NAME {
+    if report.control == list::GRANTS {
         let _ = writeln!(text, "Timeouts are pauses of more than 150 ms in a response. The programs were removed.");
     } else {
         let _ = writeln!(text, "{} open connections returned to their own congestion control.", report.returned);
