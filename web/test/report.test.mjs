@@ -19,10 +19,16 @@ describePage("the report", "FANIN_REPORT", (opened, report) => {
 
   it("is under 3 MB", () => assert.ok(statSync(report).size < 3_000_000));
 
-  it("opens in under a second", async (t) => {
-    const { page } = await opened(t);
-    const took = await page.evaluate(() => performance.getEntriesByType("navigation")[0].loadEventEnd);
-    assert.ok(took > 0 && took < 1000, `${took} ms`);
+  // A second on an idle machine, which sorts these numbers in some 70 ms. The least of three counts, since other programs only add to it.
+  it("opens in the time in which 200,000 numbers are sorted 15 times", async (t) => {
+    const openings = [];
+    for (let turn = 0; turn < 3; turn += 1) {
+      const { page } = await opened(t);
+      openings.push(await page.evaluate(timed));
+      await page.context().close();
+    }
+    const least = (key) => Math.min(...openings.map((opening) => opening[key]));
+    assert.ok(least("load") > 0 && least("load") < 15 * least("sort"), JSON.stringify(openings));
   });
 
   it("says values where the mouse is", async (t) => {
@@ -179,3 +185,12 @@ describePage("the report", "FANIN_REPORT", (opened, report) => {
     });
   }
 });
+
+/** In the page: how long it took to load, and to sort numbers, in ms. */
+function timed() {
+  const load = performance.getEntriesByType("navigation")[0].loadEventEnd;
+  const numbers = Array.from({ length: 200_000 }, (_, index) => Math.sin(index));
+  const began = performance.now();
+  numbers.sort((a, b) => a - b);
+  return { load, sort: performance.now() - began };
+}
