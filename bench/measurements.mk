@@ -1,6 +1,6 @@
 # Measurements, long tests, and maintenance of their records. `make measurements` lists them; bench/README.md explains them.
 
-.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-corpus diagnose-scenarios diagnose-tshark estimates fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-delays bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize test-crowded web-check web-test web-picture advise-agrees sensitivity cost digests validate soak failover testbed-check testbed-requests testbed-kernel testbed-kill kernel-objects kernel-churn
+.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-corpus diagnose-scenarios diagnose-tshark estimates fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-delays bench-grants bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize test-crowded web-check web-test web-picture advise-agrees sensitivity cost digests validate soak failover testbed-check testbed-requests testbed-kernel testbed-kill kernel-objects kernel-churn
 
 measurements: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' bench/measurements.mk | awk -F'|' '{printf "make %-22s %s\n", $$1, $$2}'
@@ -127,6 +127,9 @@ advise-bench: build ## compare the first remedy with a grid search on 24 random 
 
 advise-agrees: build ## compare the state in the advice with the saved scenario's, for 50 random clusters or CLUSTERS from FIRST on (minutes)
 	@python3 bench/advise/agrees.py --clusters $(or $(CLUSTERS),50) --first $(or $(FIRST),1)
+
+bench-grants: build ## compare granted windows with the best fixed window and ICTCP: clusters of advise-check, senders, round trips, buffers (minutes)
+	@python3 bench/advise/grants.py
 
 advise-papers: build ## rewrite docs/advised.md: advice on the papers' settings (minutes)
 	@python3 bench/advise/papers.py

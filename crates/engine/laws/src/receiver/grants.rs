@@ -1,11 +1,13 @@
 //! Grants: receive windows that divide a host's link among the connections that receive, in turns where they are many.
 //! Sources: the project's own. Windows from the receiver as in ICTCP (Wu et al., CoNEXT 2010); turns of one segment as in credit
 //!          schemes (NDP, SIGCOMM 2017; RFC 9293, sections 3.8.6 and 3.8.6.1, for windows and their probes).
-//! Law:     B = rate RTT + queue. A granted right edge E never moves back; credit is E less the highest byte received, in whole
-//!          segments. Connections that receive share B: w = B / n, at least a turn; without others for a period a connection has
-//!          4 rate RTT + queue. A request grants up to min(w, 10 MSS), data up to min(w, credit + 2 payload), as far as credit stays
-//!          within B, in which credit at rest takes up to half. A connection left without a segment waits in a queue of turns; data frees
-//!          credit for the head of the queue first. A segment below the MSS with credit left ends a response: its connection rests.
+//! Law:     P = rate RTT fills the path, B = min(P + queue, max(P, 2 queue)). A granted right edge E never moves back; credit is E less
+//!          the highest byte received, in whole segments. Connections that receive share B: w = B / n, at least a turn; without others
+//!          for a period a connection has 4 P + queue. A request grants up to min(w, 10 MSS), data up to min(w, credit + 2 payload), as
+//!          far as credit stays within max(B - rest, min(P, 2 queue - rest), a turn): all credit may come at once, and the port holds
+//!          2 queue. Here rest is credit at rest; for data, credit that has rested for two periods counts up to B / 2. A connection left
+//!          without a segment waits in a queue of turns; data frees credit for the head of the queue first. A segment below the MSS with
+//!          credit left ends a response: its connection rests.
 //!          At rest, a connection whose peer speaks unasked keeps one MSS; others do while resting credit is within `queue`. A
 //!          connection that has only small responses is left alone, with one MSS. A probe of a closed window is granted one MSS at once.
 //! Units:   bytes; sequence numbers of 32 bits; times in picoseconds.
@@ -51,8 +53,8 @@ const SECOND: u128 = 1_000_000_000_000;
 enum State {
     /// It receives: counted in this period.
     Receives(u32),
-    /// A response has ended: its credit counts as resting.
-    Rests,
+    /// A response has ended in this period: its credit counts as resting.
+    Rests(u32),
     /// Only small responses: neither counted nor limited.
     Small,
     /// Closed.
@@ -96,11 +98,21 @@ fn ahead(of: u32, behind: u32) -> u32 {
     (of.wrapping_sub(behind) as i32).max(0) as u32
 }
 
-/// Connections that receive, and their credit.
+/// Connections that receive, their credit, and that of connections at rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sum {
     connections: u32,
     credit: u64,
+    resting: u64,
+}
+
+/// Reason for a grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    /// A request: its grant may come at once.
+    Request,
+    /// Data, at the rate of the link.
+    Data,
 }
 
 /// A segment's part in the law.
@@ -129,8 +141,8 @@ pub struct Host {
     began: Time,
     /// This period, and the last one.
     sums: [Sum; 2],
-    /// Credit of connections at rest.
-    resting: u64,
+    /// Credit of connections that have rested for longer.
+    rested: u64,
     /// Start of the last period with several connections that received; `NEVER` before any.
     crowded: Time,
     /// The least round trip of any connection.
@@ -153,7 +165,7 @@ impl Host {
             period: 2,
             began: Time::ZERO,
             sums: [Sum::default(); 2],
-            resting: 0,
+            rested: 0,
             crowded: Time::NEVER,
             rtt: Time::NEVER,
             connections: Vec::new(),
@@ -166,7 +178,7 @@ impl Host {
     /// have belonged to a closed one.
     pub fn open(&mut self, place: u32, first: u32, opens: bool) {
         let new = Connection {
-            state: if opens { State::Rests } else { State::Small },
+            state: if opens { State::Rests(self.period) } else { State::Small },
             high: first,
             edge: first,
             announced: first,
@@ -205,6 +217,11 @@ impl Host {
         (now.credit + last.credit, now.connections + last.connections)
     }
 
+    /// Credit at rest.
+    fn resting(&self) -> u64 {
+        self.sums.iter().map(|sum| sum.resting).sum::<u64>() + self.rested
+    }
+
     /// Connections that wait for a turn.
     pub fn waiting(&self) -> usize {
         self.connections.iter().filter(|connection| connection.waits).count()
@@ -230,7 +247,7 @@ impl Host {
     /// A connection opens: its first segment grants as much as one at rest has.
     pub fn connect(&mut self, place: u32) {
         match self.connections[place as usize].state {
-            State::Rests => self.keep_resting(place),
+            State::Rests(_) => self.keep_resting(place),
             State::Small => self.keep_a_segment(place),
             State::Receives(_) | State::Closed => {}
         }
@@ -239,14 +256,14 @@ impl Host {
     /// The host sends a request, which carries a grant.
     pub fn send(&mut self, now: Time, place: u32) {
         self.advance(now);
-        self.serve_turns();
+        self.serve_turns(Cause::Request);
         match self.connections[place as usize].state {
             State::Closed => return,
             State::Small => self.keep_a_segment(place),
-            State::Rests | State::Receives(_) => {
+            State::Rests(_) | State::Receives(_) => {
                 let period = self.period;
                 self.set(place, |connection| connection.state = State::Receives(period));
-                self.serve(place, FIRST * self.mss);
+                self.serve(place, FIRST * self.mss, Cause::Request);
             }
         }
         self.connections[place as usize].full = false;
@@ -279,16 +296,16 @@ impl Host {
             let ends = payload < mss && ahead(connection.announced, connection.high) > 0;
             connection.state = match () {
                 () if small || ends && !connection.full => State::Small,
-                () if ends => State::Rests,
+                () if ends => State::Rests(period),
                 () => State::Receives(period),
             };
             connection.waits &= !ends && !small;
         });
-        self.serve_turns();
+        self.serve_turns(Cause::Data);
         match self.connections[place as usize].state {
             State::Small => self.keep_a_segment(place),
-            State::Rests => self.keep_resting(place),
-            _ => self.serve(place, (2 * more).max(mss)),
+            State::Rests(_) => self.keep_resting(place),
+            _ => self.serve(place, (2 * more).max(mss), Cause::Data),
         }
         self.woken.push_back(place);
     }
@@ -299,18 +316,18 @@ impl Host {
         if seq.wrapping_add(1) != connection.high {
             return;
         }
-        let rested = connection.state == State::Rests;
-        self.connections[place as usize].unasked |= rested;
+        let rests = matches!(connection.state, State::Rests(_));
+        self.connections[place as usize].unasked |= rests;
         self.connections[place as usize].probed = true;
         self.woken.push_back(place);
         self.keep_a_segment(place);
-        self.serve_turns();
+        self.serve_turns(Cause::Data);
     }
 
     /// A connection at rest keeps a segment if its peer may use it without a request, or if resting credit is small.
     fn keep_resting(&mut self, place: u32) {
         let connection = &self.connections[place as usize];
-        let fits = self.turns.is_empty() && self.resting + u64::from(self.mss) <= self.queue;
+        let fits = self.turns.is_empty() && self.resting() + u64::from(self.mss) <= self.queue;
         if connection.unasked || fits {
             self.keep_a_segment(place);
         }
@@ -328,12 +345,12 @@ impl Host {
     }
 
     /// Grant to the queue's head as long as credit is left.
-    fn serve_turns(&mut self) {
+    fn serve_turns(&mut self, cause: Cause) {
         while let Some(&place) = self.turns.front() {
             if self.connections[place as usize].waits {
                 let period = self.period;
                 self.set(place, |connection| connection.state = State::Receives(period));
-                if !self.grant(place, FIRST * self.mss) {
+                if !self.grant(place, FIRST * self.mss, cause) {
                     return;
                 }
                 self.connections[place as usize].waits = false;
@@ -344,8 +361,8 @@ impl Host {
     }
 
     /// Grant as far as `step` allows; a connection without a segment waits for its turn.
-    fn serve(&mut self, place: u32, step: u32) {
-        let granted = self.turns.is_empty() && self.grant(place, step);
+    fn serve(&mut self, place: u32, step: u32, cause: Cause) {
+        let granted = self.turns.is_empty() && self.grant(place, step, cause);
         let connection = &mut self.connections[place as usize];
         if !granted && !connection.waits && connection.credit() < self.mss {
             connection.waits = true;
@@ -355,20 +372,18 @@ impl Host {
 
     /// Grant whole segments, up to the connection's share, and up to `step` more than its credit; a connection without a segment gets a
     /// turn or nothing. Returns whether it has a segment then.
-    fn grant(&mut self, place: u32, step: u32) -> bool {
+    fn grant(&mut self, place: u32, step: u32, cause: Cause) -> bool {
         let (used, connections) = self.outstanding();
-        let (budget, path) = self.budget(place);
         if connections > 1 {
             self.crowded = self.began;
         }
         let alone = connections <= 1 && (self.crowded == Time::NEVER || self.began.since(self.crowded) >= self.idle);
-        let used = used + self.resting.min(budget / 2);
-        let budget = if alone { budget + ALONE * path } else { budget };
+        let (budget, limit) = self.budget(place, alone, cause);
         let credit = self.connections[place as usize].credit();
         let least = if credit < self.mss { self.turn } else { self.mss };
         let share = budget / u64::from(connections.max(1));
         let most = share.min(u64::from(credit) + u64::from(step)).max(least.into());
-        let room = u64::from(credit) + budget.saturating_sub(used);
+        let room = u64::from(credit) + limit.saturating_sub(used);
         let bytes = most.min(room).min(MOST);
         let granted = (bytes - bytes % u64::from(self.mss)) as u32;
         if granted >= least && granted > credit {
@@ -377,8 +392,8 @@ impl Host {
         self.connections[place as usize].credit() >= self.mss
     }
 
-    /// B, and the path's part of it.
-    fn budget(&self, place: u32) -> (u64, u64) {
+    /// The bytes that connections share, and the limit of their credit.
+    fn budget(&self, place: u32, alone: bool, cause: Cause) -> (u64, u64) {
         let rtt = match (self.connections[place as usize].rtt, self.rtt) {
             (Time::NEVER, Time::NEVER) => Time::ZERO,
             (Time::NEVER, least) => least,
@@ -386,7 +401,16 @@ impl Host {
         };
         let path =
             u64::try_from(u128::from(self.rate) * u128::from(rtt.0) / SECOND).map_or(MOST, |path| path.min(MOST));
-        ((path + self.queue).max(self.turn.into()), path)
+        let (turn, port) = (u64::from(self.turn), 2 * self.queue);
+        let budget = (path + self.queue).min(path.max(port)).max(turn);
+        let whole = if alone { budget + ALONE * path } else { budget };
+        let rest = match cause {
+            Cause::Request => self.resting(),
+            Cause::Data if alone => return (whole, whole - self.resting().min(budget / 2)),
+            Cause::Data => self.resting() - self.rested.saturating_sub(budget / 2),
+        };
+        let beside = budget.saturating_sub(rest).max(path.min(port.saturating_sub(rest)));
+        (whole, beside.max(turn))
     }
 
     /// Enter the period of this time.
@@ -396,7 +420,9 @@ impl Host {
             return;
         }
         let skips = elapsed >= self.idle.saturating_mul(2);
-        self.sums = [Sum::default(), if skips { Sum::default() } else { self.sums[0] }];
+        let [newer, older] = self.sums;
+        self.rested += older.resting + if skips { newer.resting } else { 0 };
+        self.sums = [Sum::default(), if skips { Sum::default() } else { newer }];
         self.period = self.period.wrapping_add(1 + u32::from(skips));
         self.began = now;
     }
@@ -421,7 +447,10 @@ impl Host {
                     sum.connections = if adds { sum.connections + 1 } else { sum.connections - 1 };
                 }
             }
-            State::Rests => add(&mut self.resting, credit),
+            State::Rests(period) => {
+                let age = self.period.wrapping_sub(period) as usize;
+                add(self.sums.get_mut(age).map_or(&mut self.rested, |sum| &mut sum.resting), credit);
+            }
             State::Small | State::Closed => {}
         }
     }
