@@ -60,7 +60,7 @@ if [ ! -e "$build/linux" ] || [ "$here/instant.config" -nt "$build/linux" ]; the
     quietly make ARCH=um defconfig
     quietly env ARCH=um scripts/kconfig/merge_config.sh -m .config "$here/instant.config"
     quietly make ARCH=um olddefconfig
-    for wanted in UML_TIME_TRAVEL_SUPPORT=y HIGH_RES_TIMERS=y VETH=y NET_SCH_HTB=y TCP_CONG_DCTCP=y HOSTFS=y HZ=250; do
+    for wanted in UML_TIME_TRAVEL_SUPPORT=y HIGH_RES_TIMERS=y VETH=y NET_SCH_HTB=y TCP_CONG_DCTCP=y HOSTFS=y HZ=250 NET_CLS_BPF=y; do
         grep -qx "CONFIG_$wanted" .config || { say "the kernel would lack CONFIG_$wanted"; exit 3; }
     done
     quietly nice -n 10 make ARCH=um -j"$(nproc)" linux

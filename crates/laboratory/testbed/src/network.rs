@@ -3,7 +3,7 @@
 use std::io;
 use std::process::{Command, Stdio};
 
-use fanin_assemble::{LinuxFabric, Qdisc, Red};
+use fanin_assemble::{LinuxFabric, LinuxGrants, Qdisc, Red};
 use fanin_fabric::{HostId, LinkId, NodeId};
 use fanin_units::Time;
 use serde_json::Value;
@@ -94,7 +94,16 @@ impl LocalNetwork {
         if !needs.allots.is_empty() {
             needs.hosts = self.nodes[..self.plan.fabric.hosts() as usize].iter().map(Namespace::path).collect();
         }
+        needs.grants = self.plan.grants.iter().map(|grants| self.granting(grants)).collect();
         Ok(needs)
+    }
+
+    /// A host that grants windows, as the program takes it.
+    fn granting(&self, grants: &LinuxGrants) -> String {
+        let LinuxGrants { uplink, rate, queue, idle, turn, segment } = *grants;
+        let place = self.nodes[self.plan.fabric.link(uplink).from.index()].path();
+        let (device, idle_ns) = (LinuxFabric::device(uplink), idle.0 / 1_000);
+        format!("{place}:{device}:{}:{queue}:{idle_ns}:{turn}:{segment}", rate.0 / 8)
     }
 
     /// Sets the exact delays of a node's links.

@@ -1,4 +1,4 @@
-//! Programs for features that this kernel lacks: gentle slow start, DCTCP, marks above a threshold, and M21. `fanin-kernel` loads them, and they end with
+//! Programs for features that this kernel lacks: gentle slow start, DCTCP, marks above a threshold, M21, and grants. `fanin-kernel` loads them, and they end with
 //! it, which ends with its standard input, also when this process is killed.
 
 use std::cell::RefCell;
@@ -31,11 +31,13 @@ pub struct Needs {
     pub places: [Vec<String>; 2],
     /// Namespaces of hosts with M21.
     pub hosts: Vec<String>,
+    /// Devices of hosts that grant windows, with their settings, as the program takes them.
+    pub grants: Vec<String>,
 }
 
 impl Needs {
     fn is_empty(&self) -> bool {
-        self.controls.is_empty() && self.marks.is_empty() && self.allots.is_empty()
+        self.controls.is_empty() && self.marks.is_empty() && self.allots.is_empty() && self.grants.is_empty()
     }
 }
 
@@ -67,7 +69,9 @@ impl Programs {
         let mut command = Command::new(program());
         command.arg("hold").args(&needs.controls);
         let [marks, allots] = &needs.places;
-        for (option, values) in [("--mark", marks), ("--m21-port", allots), ("--m21-host", &needs.hosts)] {
+        let options =
+            [("--mark", marks), ("--m21-port", allots), ("--m21-host", &needs.hosts), ("--grants", &needs.grants)];
+        for (option, values) in options {
             command.args(values.iter().flat_map(|value| [option, value.as_str()]));
         }
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -15,8 +15,8 @@ mod transport;
 
 pub use key_value::{data_server_params, front_end_params, hub_params, most_hubs};
 pub use linux::{
-    Batch, CoDel, Egress, Htb, LinuxFabric, LinuxHost, LinuxSetup, MOST_SERVERS, MTU, Namespaces, Qdisc, Red,
-    RouteAttribute, Sysctl, Unsupported, linux, linux_fabric, route_window_holds, socket_buffer,
+    Batch, CoDel, Egress, Htb, LinuxFabric, LinuxGrants, LinuxHost, LinuxSetup, MOST_SERVERS, MTU, Namespaces, Qdisc,
+    Red, RouteAttribute, Sysctl, Unsupported, linux, linux_fabric, route_window_holds, socket_buffer,
 };
 pub use network::{changes, fabric, host_faults};
 pub use placement::{drawn, fits, racks};

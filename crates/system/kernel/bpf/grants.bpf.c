@@ -25,6 +25,8 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define NOP_NOP_STAMPS 0x0101080a
 #define WOKEN 0xfa1170a4 /* mark of an ACK that this program makes */
 #define MOST_WOKEN 4
+#define MOST_LOOKED 16 /* places of the queue that an ACK looks at: a connection has one, and each is passed once */
+#define MOST_HEADERS 128
 #define MOST_SCALE 14
 #define OPENING_WINDOW 536
 #define MOST_OPTIONS 40
@@ -33,12 +35,9 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 /* Set by the loader, CLOCK_MONOTONIC in ns: grants end then, unless it is zero. */
 volatile u64 act_until SEC(".data.until") = 0;
 
-/* Connections that are granted and left alone; windows lowered; ACKs made; failures. */
+/* Connections that are granted and left alone. */
 u64 granted = 0;
 u64 left_alone = 0;
-u64 lowered = 0;
-u64 woken = 0;
-u64 failed = 0;
 
 /* Two parts of a trial: connections that are left alone, and those that are granted. Words as in canary.bpf.c. */
 struct totals {
@@ -65,6 +64,13 @@ struct {
 	__type(value, struct totals);
 } parts SEC(".maps");
 
+/* Fields of an ACK that tell connections of a host apart, as they are in a packet. */
+struct face {
+	u32 addresses[8]; /* of the host and the peer: two words with IPv4 */
+	u32 tcp[6]; /* ports, number, acknowledgement, flags with the window; timestamps */
+	u32 macs[3];
+};
+
 struct packet {
 	struct flow flow;
 	u32 ip; /* offset of its header */
@@ -76,23 +82,15 @@ struct packet {
 	u8 flags;
 	u8 words; /* of TCP's header */
 	u8 is_ipv6;
-};
-
-/* Fields of an ACK that tell connections of a host apart. */
-struct face {
-	struct flow flow;
-	u32 seq;
-	u32 ack;
-	u32 flags; /* with the header's length and the window: one word */
-	u32 stamps[2];
-	u8 macs[12];
+	u8 is_plain; /* without options but timestamps */
 };
 
 /* State too large for the stack. */
 struct scratch {
 	struct connection new;
 	struct face own;
-	struct face other;
+	struct face worn;
+	struct face next;
 };
 
 struct {
@@ -102,73 +100,111 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-static inline struct scratch *scratch(void)
+static __always_inline struct scratch *scratch(void)
 {
 	u32 zero = 0;
 
 	return bpf_map_lookup_elem(&scratches, &zero);
 }
 
-static inline void count_one(u64 *counter)
+static __always_inline void count_one(u64 *counter)
 {
 	add(counter, 1);
 }
 
-/* Reads the headers; `out`: the packet leaves. */
-static inline bool parse(struct __sk_buff *skb, struct packet *p, bool out)
+static __always_inline void fail(struct host *h)
 {
-	u32 at = ETHERNET_BYTES, from[4] = {}, to[4] = {}, bytes;
-	u8 ip[40], tcp[TCP_LEAST];
+	count_one(&h->failed);
+}
+
+/* Reads the fields that tell this packet from other ACKs. */
+static __always_inline void read_face(u8 *data, u8 *tcp, u8 *end, struct packet *p, struct face *face)
+{
+	face->macs[0] = *(u32 *)data;
+	face->macs[1] = *(u32 *)(data + 4);
+	face->macs[2] = *(u32 *)(data + 8);
+	face->tcp[1] = *(u32 *)(tcp + 4);
+	face->tcp[2] = *(u32 *)(tcp + 8);
+	face->tcp[3] = *(u32 *)(tcp + 12);
+	face->tcp[4] = face->tcp[5] = 0;
+	p->is_plain = p->words == TCP_LEAST / 4;
+	if (p->words < STAMPED_WORDS || tcp + 32 > end || *(u32 *)(tcp + 20) != bpf_htonl(NOP_NOP_STAMPS))
+		return;
+	p->is_plain = p->words == STAMPED_WORDS;
+	face->tcp[4] = *(u32 *)(tcp + 24);
+	face->tcp[5] = *(u32 *)(tcp + 28);
+}
+
+/* Reads the headers; the packet leaves if there is a face to read. */
+static __always_inline bool parse_headers(struct __sk_buff *skb, struct packet *p, struct face *face)
+{
+	u8 *data = (u8 *)(long)skb->data, *end = (u8 *)(long)skb->data_end, *ip, *tcp;
+	u32 at = ETHERNET_BYTES, bytes;
+	bool out = face != 0;
 	u16 protocol;
 
-	if (bpf_skb_load_bytes(skb, 12, &protocol, 2))
+	if (data + ETHERNET_BYTES + VLAN_BYTES + 20 > end)
 		return false;
+	protocol = *(u16 *)(data + 12);
 	if (protocol == bpf_htons(VLAN)) {
-		if (bpf_skb_load_bytes(skb, 16, &protocol, 2))
-			return false;
+		protocol = *(u16 *)(data + 16);
 		at += VLAN_BYTES;
 	}
+	ip = data + at;
 	p->ip = at;
 	p->is_ipv6 = protocol == bpf_htons(IPV6);
 	if (p->is_ipv6) {
-		if (bpf_skb_load_bytes(skb, at, ip, 40) || ip[6] != PROTOCOL_TCP)
+		if (ip + 40 > end || ip[6] != PROTOCOL_TCP)
 			return false;
-		__builtin_memcpy(from, ip + 8, 16);
-		__builtin_memcpy(to, ip + 24, 16);
+		for (int i = 0; i < 4; i++) {
+			p->flow.own[i] = *(u32 *)(ip + (out ? 8 : 24) + 4 * i);
+			p->flow.peer[i] = *(u32 *)(ip + (out ? 24 : 8) + 4 * i);
+		}
 		at += 40;
 		bytes = 40 + (ip[4] << 8 | ip[5]);
-	} else if (protocol == bpf_htons(IPV4)) {
+	} else {
 		/* No fragments. */
-		if (bpf_skb_load_bytes(skb, at, ip, 20) || ip[9] != PROTOCOL_TCP || (ip[6] & 0x3f) || ip[7])
+		if (protocol != bpf_htons(IPV4) || ip + 20 > end || ip[9] != PROTOCOL_TCP || (ip[6] & 0x3f) || ip[7])
 			return false;
-		__builtin_memcpy(from, ip + 12, 4);
-		__builtin_memcpy(to, ip + 16, 4);
+		__builtin_memset(p->flow.peer, 0, sizeof(p->flow.peer));
+		__builtin_memset(p->flow.own, 0, sizeof(p->flow.own));
+		p->flow.own[0] = *(u32 *)(ip + (out ? 12 : 16));
+		p->flow.peer[0] = *(u32 *)(ip + (out ? 16 : 12));
 		at += (ip[0] & 15) * 4;
 		bytes = ip[2] << 8 | ip[3];
-	} else {
-		return false;
 	}
-	if (bpf_skb_load_bytes(skb, at, tcp, TCP_LEAST))
+	tcp = data + at;
+	if (at > MOST_HEADERS || tcp + TCP_LEAST > end)
 		return false;
 	p->tcp = at;
 	p->words = tcp[12] >> 4;
 	/* The length of a packet that the card cuts or has joined may not be in its header. */
 	bytes = skb->gso_segs > 1 || !bytes ? skb->len - p->ip : bytes;
-	p->payload = bytes > at - p->ip + p->words * 4 ? bytes - (at - p->ip) - p->words * 4 : 0;
+	at += p->words * 4 - p->ip;
+	p->payload = bytes > at ? bytes - at : 0;
 	p->flags = tcp[13];
-	p->seq = (u32)tcp[4] << 24 | tcp[5] << 16 | tcp[6] << 8 | tcp[7];
-	p->ack = (u32)tcp[8] << 24 | tcp[9] << 16 | tcp[10] << 8 | tcp[11];
-	p->window = tcp[14] << 8 | tcp[15];
-	__builtin_memset(&p->flow, 0, sizeof(p->flow));
-	__builtin_memcpy(p->flow.own, out ? from : to, 16);
-	__builtin_memcpy(p->flow.peer, out ? to : from, 16);
-	__builtin_memcpy(out ? &p->flow.own_port : &p->flow.peer_port, tcp, 2);
-	__builtin_memcpy(out ? &p->flow.peer_port : &p->flow.own_port, tcp + 2, 2);
+	p->seq = bpf_ntohl(*(u32 *)(tcp + 4));
+	p->ack = bpf_ntohl(*(u32 *)(tcp + 8));
+	p->window = bpf_ntohs(*(u16 *)(tcp + 14));
+	p->flow.own_port = *(u16 *)(tcp + (out ? 0 : 2));
+	p->flow.peer_port = *(u16 *)(tcp + (out ? 2 : 0));
+	if (face)
+		read_face(data, tcp, end, p, face);
 	return true;
 }
 
+/* A driver may leave headers outside of the linear part. */
+static __always_inline bool parse(struct __sk_buff *skb, struct packet *p, struct face *face)
+{
+	u32 linear = skb->data_end - skb->data, wanted = smaller(skb->len, MOST_HEADERS);
+
+	if (linear < wanted && bpf_skb_pull_data(skb, wanted))
+		return false;
+	return parse_headers(skb, p, face);
+}
+
 /* The window scale of a SYN; false without one. */
-static inline bool scale_of(struct __sk_buff *skb, const struct packet *p, u8 *scale)
+static __always_inline bool scale_of(struct __sk_buff *skb, const struct packet *p, u8 *scale)
 {
 	u32 at = p->tcp + TCP_LEAST, end = p->tcp + p->words * 4;
 
@@ -188,12 +224,12 @@ static inline bool scale_of(struct __sk_buff *skb, const struct packet *p, u8 *s
 	return false;
 }
 
-static inline bool is_ours(struct __sk_buff *skb)
+static __always_inline bool is_ours(struct __sk_buff *skb)
 {
 	return !settings.cgroup || bpf_skb_ancestor_cgroup_id(skb, settings.cgroup_level) == settings.cgroup;
 }
 
-static inline bool is_chosen(const struct packet *p)
+static __always_inline bool is_chosen(const struct packet *p)
 {
 	u32 hash = p->flow.peer_port * 0x9e3779b1U ^ p->flow.own_port * 0x85ebca6bU ^ p->flow.peer[0] ^ p->flow.peer[3] * 31;
 
@@ -202,14 +238,14 @@ static inline bool is_chosen(const struct packet *p)
 	return (hash ^ hash >> 16) <= settings.share_q32;
 }
 
-static inline struct totals *part_of(const struct connection *c)
+static __always_inline struct totals *part_of(const struct connection *c)
 {
 	u32 place = c->is_treated ? 1 : 0;
 
 	return bpf_map_lookup_elem(&parts, &place);
 }
 
-static inline void begin_part(const struct connection *c)
+static __always_inline void begin_part(const struct connection *c)
 {
 	struct totals *totals = part_of(c);
 
@@ -219,7 +255,7 @@ static inline void begin_part(const struct connection *c)
 }
 
 /* Data for a trial. A response lasts from the request until a segment below a full one; `is_new`: it moves the highest byte. */
-static inline void measure_data(struct connection *c, u64 now, u32 segments, bool is_new, bool is_last)
+static __always_inline void measure_data(struct connection *c, u64 now, u32 segments, bool is_new, bool is_last)
 {
 	struct totals *totals = part_of(c);
 	u64 took_us = (now - c->began_ns) / 1000;
@@ -251,18 +287,18 @@ static inline void measure_data(struct connection *c, u64 now, u32 segments, boo
 }
 
 /* The window of a SYN, which is not scaled: less than a segment. The first ACK carries the first grant. */
-static inline void lower_opening(struct __sk_buff *skb, const struct packet *p)
+static __always_inline void lower_opening(struct __sk_buff *skb, const struct packet *p, struct host *h)
 {
 	u16 old = bpf_htons(p->window), new = bpf_htons(OPENING_WINDOW);
 
 	if (p->window <= OPENING_WINDOW)
 		return;
 	if (bpf_l4_csum_replace(skb, p->tcp + 16, old, new, 2) || bpf_skb_store_bytes(skb, p->tcp + 14, &new, 2, 0))
-		count_one(&failed);
+		fail(h);
 }
 
 /* A SYN or SYN-ACK leaves: a new connection. */
-static inline void open(struct __sk_buff *skb, const struct packet *p)
+static __always_inline void open(struct __sk_buff *skb, const struct packet *p, struct host *h)
 {
 	struct scratch *s = scratch();
 	bool answers = p->flags & ACK;
@@ -280,66 +316,64 @@ static inline void open(struct __sk_buff *skb, const struct packet *p)
 	new->is_treated = is_chosen(p);
 	/* The peer's first byte: the SYN-ACK of a connection that the host opens will say. */
 	new->high = new->edge = p->ack;
-	new->announced = p->ack + p->window;
+	new->announced = new->known = p->ack + p->window;
 	new->state = !new->is_treated ? CLOSED : answers ? SMALL : RESTS;
 	new->unasked = answers;
-	new->has_scale = scale_of(skb, p, &scale);
-	new->scale = new->has_scale ? scale : 0;
+	new->scale = scale_of(skb, p, &scale) ? scale : 0;
 	new->sent_ns = bpf_ktime_get_ns();
 	new->timed = p->seq + 1;
 	if (bpf_map_update_elem(&connections, &p->flow, new, answers ? BPF_ANY : BPF_NOEXIST))
-		count_one(&failed);
+		fail(h);
 	else
 		begin_part(new);
 	if (!answers && new->is_treated)
-		lower_opening(skb, p);
+		lower_opening(skb, p, h);
 }
 
-static inline void forget(struct host *h, const struct flow *flow, struct connection *c)
+static __always_inline void forget(struct host *h, const struct flow *flow, struct connection *c)
 {
 	bpf_spin_lock(&h->lock);
 	become(h, c, CLOSED);
-	c->waits = 0;
+	set_waits(h, c, false, false);
 	bpf_spin_unlock(&h->lock);
 	bpf_map_delete_elem(&connections, flow);
 }
 
-static inline void measure(struct host *h, struct connection *c, u32 ack, u64 now)
+static __always_inline void measure(struct host *h, struct connection *c, u32 ack, u64 now)
 {
-	u64 rtt = now - c->sent_ns;
-
 	if (!c->timed || (s32)(ack - c->timed) < 0)
 		return;
 	c->timed = 0;
-	if (rtt < c->rtt_ns)
-		c->rtt_ns = rtt;
-	if (rtt < h->rtt_ns || !h->rtt_ns)
-		h->rtt_ns = rtt;
+	measured(h, c, now - c->sent_ns);
 }
 
-static inline void note_opening(struct host *h, struct connection *c, u32 seq)
+static __always_inline void note_opening(struct host *h, struct connection *c, u32 seq)
 {
 	count(h, c, false);
 	c->high = c->edge = seq + 1;
 	count(h, c, true);
-	c->announced = c->high + OPENING_WINDOW;
+	c->announced = c->known = c->high + OPENING_WINDOW;
+	c->ack = c->high;
 	connect(h, c);
 }
 
 SEC("tc")
 int grants_arrives(struct __sk_buff *skb)
 {
-	u64 now = bpf_ktime_get_ns();
 	bool is_short = false, is_new = true;
 	struct connection *c;
 	struct packet p;
 	struct host *h;
+	u64 now;
 
-	if ((act_until && now > act_until) || !parse(skb, &p, false))
+	if (!parse(skb, &p, 0))
 		return GO_ON;
 	c = bpf_map_lookup_elem(&connections, &p.flow);
 	h = the_host();
 	if (!c || !h)
+		return GO_ON;
+	now = bpf_ktime_get_ns();
+	if (act_until && now > act_until)
 		return GO_ON;
 	if (p.flags & RST) {
 		forget(h, &p.flow, c);
@@ -360,12 +394,15 @@ int grants_arrives(struct __sk_buff *skb)
 			c->high += ahead(p.seq + p.payload, c->high);
 		else
 			take(h, c, now, p.seq + p.payload, p.payload, is_short);
+		/* TCP may keep its ACK: another connection's announces the turn. */
+		if (c->state == RECEIVES && h->waiting > 0 && !c->waits && credit_of(c) < settings.mss)
+			join(h, c, &p.flow, true, c->probed);
 	} else if (!(p.flags & FIN) && p.seq + 1 == c->high && c->state != CLOSED) {
-		answer_probe(h, c);
+		answer_probe(h, c, &p.flow);
 	}
 	if (p.flags & FIN) {
 		become(h, c, CLOSED);
-		c->waits = 0;
+		set_waits(h, c, false, false);
 	}
 	bpf_spin_unlock(&h->lock);
 	/* Scaling needs both. */
@@ -375,202 +412,212 @@ int grants_arrives(struct __sk_buff *skb)
 		if (!scale_of(skb, &p, &scale))
 			c->scale = 0;
 	}
-	if (p.payload)
+	if (p.payload && settings.flags & MEASURES)
 		measure_data(c, now, larger(skb->gso_segs, 1), is_new, is_short);
 	return GO_ON;
 }
 
-static inline int replace(struct __sk_buff *skb, u32 sum, u32 at, u32 new, u64 more)
+/* Gives a packet with one face another one. */
+static __always_inline int wear(struct __sk_buff *skb, const struct packet *p, struct face *from, struct face *to)
 {
-	u32 old;
+	u32 at = p->ip + (p->is_ipv6 ? 8 : 12), sum = p->tcp + 16, bytes = p->is_ipv6 ? 32 : 8;
+	__s64 addresses = bpf_csum_diff(from->addresses, bytes, to->addresses, bytes, 0);
+	__s64 others = bpf_csum_diff(from->tcp, sizeof(to->tcp), to->tcp, sizeof(to->tcp), 0);
+	int bad = bpf_skb_store_bytes(skb, 0, to->macs, sizeof(to->macs), 0);
 
-	if (bpf_skb_load_bytes(skb, at, &old, 4))
-		return -1;
-	if (old == new)
-		return 0;
-	return bpf_l4_csum_replace(skb, sum, old, new, 4 | more) || bpf_skb_store_bytes(skb, at, &new, 4, 0) ? -1 : 0;
-}
-
-static inline int replace_address(struct __sk_buff *skb, const struct packet *p, u32 at, u32 new)
-{
-	u32 old;
-
-	if (bpf_skb_load_bytes(skb, at, &old, 4))
-		return -1;
-	if (old == new)
-		return 0;
-	if (!p->is_ipv6 && bpf_l3_csum_replace(skb, p->ip + 10, old, new, 4))
-		return -1;
-	return replace(skb, p->tcp + 16, at, new, BPF_F_PSEUDO_HDR);
-}
-
-static inline int wear(struct __sk_buff *skb, const struct packet *p, const struct face *face)
-{
-	u32 sum = p->tcp + 16, at = p->ip + (p->is_ipv6 ? 8 : 12), ports;
-	int bad = bpf_skb_store_bytes(skb, 0, face->macs, 12, 0);
-
-	if (p->is_ipv6) {
-		for (int i = 0; i < 4; i++) {
-			bad |= replace_address(skb, p, at + 4 * i, face->flow.own[i]);
-			bad |= replace_address(skb, p, at + 16 + 4 * i, face->flow.peer[i]);
-		}
-	} else {
-		bad |= replace_address(skb, p, at, face->flow.own[0]);
-		bad |= replace_address(skb, p, at + 4, face->flow.peer[0]);
-	}
-	ports = (u32)face->flow.peer_port << 16 | face->flow.own_port;
-	bad |= replace(skb, sum, p->tcp, ports, 0);
-	bad |= replace(skb, sum, p->tcp + 4, face->seq, 0);
-	bad |= replace(skb, sum, p->tcp + 8, face->ack, 0);
-	bad |= replace(skb, sum, p->tcp + 12, face->flags, 0);
-	if (p->words == STAMPED_WORDS) {
-		bad |= replace(skb, sum, p->tcp + 24, face->stamps[0], 0);
-		bad |= replace(skb, sum, p->tcp + 28, face->stamps[1], 0);
-	}
+	if (!p->is_ipv6)
+		bad |= bpf_l3_csum_replace(skb, p->ip + 10, 0, addresses, 0);
+	bad |= bpf_l4_csum_replace(skb, sum, 0, addresses, BPF_F_PSEUDO_HDR);
+	bad |= bpf_l4_csum_replace(skb, sum, 0, others, 0);
+	bad |= bpf_skb_store_bytes(skb, at, to->addresses, bytes, 0);
+	bad |= bpf_skb_store_bytes(skb, p->tcp, to->tcp, 16, 0);
+	if (p->words == STAMPED_WORDS)
+		bad |= bpf_skb_store_bytes(skb, p->tcp + 24, &to->tcp[4], 8, 0);
 	return bad;
 }
 
-static inline bool read_face(struct __sk_buff *skb, const struct packet *p, struct face *face)
+static __always_inline void set_addresses(struct face *face, const struct flow *flow, bool is_ipv6)
 {
-	u32 options;
-
-	face->flow = p->flow;
-	if (bpf_skb_load_bytes(skb, 0, face->macs, 12) || bpf_skb_load_bytes(skb, p->tcp + 4, &face->seq, 12))
-		return false;
-	if (p->words != STAMPED_WORDS)
-		return p->words == TCP_LEAST / 4;
-	return !bpf_skb_load_bytes(skb, p->tcp + 20, &options, 4) && options == bpf_htonl(NOP_NOP_STAMPS) &&
-	       !bpf_skb_load_bytes(skb, p->tcp + 24, face->stamps, 8);
-}
-
-/* Sends an ACK of another connection, made from this pure ACK, which is restored. */
-static inline void wake(struct __sk_buff *skb, const struct packet *p, struct scratch *s, const struct flow *flow,
-			const struct connection *c)
-{
-	u32 window = (c->own_edge - c->ack) >> c->scale, mark = skb->mark;
-	struct face *face = &s->other;
-
-	face->flow = *flow;
-	face->seq = bpf_htonl(c->seq);
-	face->ack = bpf_htonl(c->ack);
-	face->flags = bpf_htonl((u32)p->words << 28 | (u32)(c->flags & (ACK | ECE)) << 16 | (window > 65535 ? 65535 : window));
-	face->stamps[0] = c->tsval;
-	face->stamps[1] = c->tsecr;
-	__builtin_memcpy(face->macs, c->macs, 12);
-	skb->mark = WOKEN;
-	if (!wear(skb, p, face) && !bpf_clone_redirect(skb, skb->ifindex, 0))
-		count_one(&woken);
+	__builtin_memcpy(face->addresses, flow->own, 16);
+	if (is_ipv6)
+		__builtin_memcpy(face->addresses + 4, flow->peer, 16);
 	else
-		count_one(&failed);
-	skb->mark = mark;
-	if (wear(skb, p, &s->own))
-		count_one(&failed);
+		face->addresses[1] = flow->peer[0];
+	face->tcp[0] = (u32)flow->peer_port << 16 | flow->own_port;
 }
 
-/* Writes the granted window, in whole units of the scale: never below the announced one. */
-static inline void write_window(struct __sk_buff *skb, const struct packet *p, struct connection *c)
+/* The window to announce from an acknowledgement on, in units of the scale. It is rounded up, unless no segment is granted: TCP probes a
+ * part of a segment as late as a closed window, and sends it then. No window is taken back by more than the rounding (RFC 7323, 2.4). */
+static __always_inline u32 units_of(struct host *h, struct connection *c, u32 ack, u32 own)
 {
-	u32 own = (u32)p->window << c->scale, edge = ahead(c->announced, c->edge) ? c->announced : c->edge;
-	u32 units = (ahead(edge, p->ack) + (1U << c->scale) - 1) >> c->scale;
-	u16 old, new;
+	u32 edge = ahead(c->announced, c->edge) ? c->announced : c->edge, window = ahead(edge, ack), units;
 
-	c->own_edge = p->ack + own;
-	if (c->state == CLOSED || units >= p->window) {
-		c->announced = c->own_edge;
-		c->widest = larger(c->widest, own);
-		return;
-	}
-	old = bpf_htons(p->window);
-	new = bpf_htons((u16)units);
-	if (bpf_l4_csum_replace(skb, p->tcp + 16, old, new, 2) || bpf_skb_store_bytes(skb, p->tcp + 14, &new, 2, 0)) {
-		count_one(&failed);
-		return;
-	}
-	c->announced = p->ack + (units << c->scale);
+	units = credit_of(c) < settings.mss ? window >> c->scale : (window + (1U << c->scale) - 1) >> c->scale;
+	c->own_edge = ack + (own << c->scale);
+	if (c->state == CLOSED || units > own)
+		units = own;
+	c->announced = ack + (units << c->scale);
+	if (ahead(c->announced, c->known))
+		c->known = c->announced;
 	c->widest = larger(c->widest, units << c->scale);
-	count_one(&lowered);
+	/* A large unit is more than was granted. */
+	if (c->state != CLOSED && units < own && ahead(c->announced, c->edge) >= settings.mss)
+		set_edge(h, c, ahead(c->announced, c->high));
+	return units;
 }
 
-static inline void remember(const struct packet *p, struct connection *c, const struct face *face, u64 now)
+/* Sends an ACK of another connection, made from this pure ACK. */
+static __always_inline void wake(struct __sk_buff *skb, const struct packet *p, struct host *h, struct scratch *s, const struct flow *flow,
+			struct connection *c)
+{
+	struct face *face = &s->next;
+	u32 units, mark = skb->mark, own;
+
+	bpf_spin_lock(&h->lock);
+	own = ahead(c->own_edge, c->ack) >> c->scale;
+	units = units_of(h, c, c->ack, own > 65535 ? 65535 : own);
+	bpf_spin_unlock(&h->lock);
+	set_addresses(face, flow, p->is_ipv6);
+	face->tcp[1] = bpf_htonl(c->seq);
+	face->tcp[2] = bpf_htonl(c->ack);
+	face->tcp[3] = bpf_htonl((u32)p->words << 28 | (u32)(c->flags & (ACK | ECE)) << 16 | units);
+	face->tcp[4] = c->tsval;
+	face->tcp[5] = c->tsecr;
+	__builtin_memcpy(face->macs, c->macs, sizeof(face->macs));
+	skb->mark = WOKEN;
+	if (!wear(skb, p, &s->worn, face) && !bpf_clone_redirect(skb, skb->ifindex, 0))
+		count_one(&h->woken);
+	else
+		fail(h);
+	skb->mark = mark;
+	s->worn = *face;
+}
+
+static __always_inline void write_window(struct __sk_buff *skb, const struct packet *p, struct host *h, u32 units)
+{
+	u16 old = bpf_htons(p->window), new = bpf_htons((u16)units);
+
+	if (units == p->window)
+		return;
+	if (bpf_l4_csum_replace(skb, p->tcp + 16, old, new, 2) || bpf_skb_store_bytes(skb, p->tcp + 14, &new, 2, 0))
+		fail(h);
+}
+
+static __always_inline void remember(const struct packet *p, struct connection *c, const struct face *face, u64 now)
 {
 	c->seq = p->seq + p->payload;
 	c->ack = p->ack;
 	c->flags = p->flags;
-	c->doff = p->words;
-	c->tsval = face->stamps[0];
-	c->tsecr = face->stamps[1];
-	__builtin_memcpy(c->macs, face->macs, 12);
+	c->is_stamped = p->words >= STAMPED_WORDS;
+	c->tsval = face->tcp[4];
+	c->tsecr = face->tcp[5];
+	__builtin_memcpy(c->macs, face->macs, sizeof(c->macs));
 	if (p->payload && !c->timed) {
 		c->timed = c->seq;
 		c->sent_ns = now;
 	}
 }
 
-static inline void wake_others(struct __sk_buff *skb, const struct packet *p, struct host *h, struct scratch *s)
+static __always_inline bool is_same(const struct flow *a, const struct flow *b)
 {
-	for (int i = 0; i < MOST_WOKEN; i++) {
-		struct connection *c = 0;
-		struct flow flow;
+	return a->own_port == b->own_port && a->peer_port == b->peer_port && !__builtin_memcmp(a->peer, b->peer, 16) &&
+	       !__builtin_memcmp(a->own, b->own, 16);
+}
 
-		if (serve_turn(h, &flow, &c) <= 0)
-			return;
-		/* Another layout of options: its own next ACK, or a probe, announces it. */
-		if (c && c->doff == p->words && must_announce(c))
-			wake(skb, p, s, &flow, c);
+/* Gives a turn to the queue's head, and announces it by an ACK made from this one. Not inlined, so that the verifier looks at it once. */
+__noinline int give_turn(struct __sk_buff *skb, struct packet *p)
+{
+	struct scratch *s = scratch();
+	struct host *h = the_host();
+	struct connection *c = 0;
+	struct flow flow;
+	int turn;
+
+	if (!s || !h || !p)
+		return NOBODY;
+	turn = serve_turn(h, &flow, &c, false);
+	if (turn != SERVED || !c)
+		return turn;
+	/* Without timestamps as here: its own next ACK, or a probe, announces it. */
+	if (is_same(&flow, &p->flow) || c->is_stamped != (p->words == STAMPED_WORDS))
+		return PASSED;
+	wake(skb, p, h, s, &flow, c);
+	return SERVED;
+}
+
+/* Gives turns to those who wait. The packet is restored. */
+static __always_inline void wake_others(struct __sk_buff *skb, struct packet *p, struct host *h, struct scratch *s)
+{
+	u32 woken = 0;
+
+	s->worn = s->own;
+	for (int i = 0; i < MOST_LOOKED && woken < MOST_WOKEN; i++) {
+		int turn = give_turn(skb, p);
+
+		if (turn == NOBODY || turn == NOTHING_LEFT)
+			break;
+		woken += turn == SERVED;
 	}
+	if (woken && wear(skb, p, &s->worn, &s->own))
+		fail(h);
 }
 
 SEC("tc")
 int grants_leaves(struct __sk_buff *skb)
 {
-	u64 now = bpf_ktime_get_ns();
 	struct connection *c;
 	struct scratch *s;
 	struct packet p;
 	struct host *h;
-	bool is_plain;
+	u32 units;
+	u64 now;
 
-	if ((act_until && now > act_until) || !parse(skb, &p, true))
+	s = scratch();
+	if (skb->mark == WOKEN || !s || !parse(skb, &p, &s->own))
 		return GO_ON;
-	if ((p.flags & SYN) && !(p.flags & RST))
-		open(skb, &p);
 	c = bpf_map_lookup_elem(&connections, &p.flow);
 	h = the_host();
-	if (!c || !h)
+	if ((!c && !(p.flags & SYN)) || !h)
+		return GO_ON;
+	now = bpf_ktime_get_ns();
+	if (act_until && now > act_until)
+		return GO_ON;
+	if ((p.flags & SYN) && !(p.flags & RST)) {
+		/* Scaling begins after it; the window of an opening segment is TCP's. */
+		open(skb, &p, h);
+		return GO_ON;
+	}
+	if (!c)
 		return GO_ON;
 	if (p.flags & RST) {
 		forget(h, &p.flow, c);
-		return GO_ON;
-	}
-	if (p.flags & SYN) {
-		/* Scaling begins after it; the window of an opening segment is TCP's. */
-		return GO_ON;
-	}
-	if (skb->mark == WOKEN) {
-		write_window(skb, &p, c);
 		return GO_ON;
 	}
 	if (p.payload && !c->began_ns)
 		c->began_ns = c->last_ns = now;
 	if (!c->is_treated)
 		return GO_ON;
-	s = scratch();
-	if (!s)
-		return GO_ON;
-	__builtin_memset(s->own.stamps, 0, sizeof(s->own.stamps));
-	is_plain = read_face(skb, &p, &s->own);
+	set_addresses(&s->own, &p.flow, p.is_ipv6);
 	bpf_spin_lock(&h->lock);
 	advance(h, now);
+	remember(&p, c, &s->own, now);
 	if (p.payload)
 		ask(h, c);
-	bpf_spin_unlock(&h->lock);
-	/* An own ACK is where others' turns can be announced. */
-	if (is_plain && !p.payload && !(p.flags & FIN))
+	empty_queue(h);
+	if (h->head != h->tail && p.is_plain && !p.payload && !(p.flags & FIN)) {
+		/* An own ACK is where others' turns can be announced. */
+		bpf_spin_unlock(&h->lock);
 		wake_others(skb, &p, h, s);
+		bpf_spin_lock(&h->lock);
+	}
 	if (p.payload || c->step)
-		serve(h, c, &p.flow, p.payload ? FIRST * settings.mss : larger(2 * c->step, settings.mss));
-	write_window(skb, &p, c);
-	remember(&p, c, &s->own, now);
+		serve(h, c, &p.flow, p.payload ? FIRST * settings.mss : larger(2 * c->step, settings.mss), p.payload);
+	units = units_of(h, c, p.ack, p.window);
+	if (c->probed)
+		set_waits(h, c, c->waits, false);
+	h->lowered += units < p.window;
+	bpf_spin_unlock(&h->lock);
+	write_window(skb, &p, h, units);
 	if ((p.flags & FIN) && c->state == CLOSED)
 		forget(h, &p.flow, c);
 	return GO_ON;
@@ -594,17 +641,19 @@ struct replay {
 
 enum { STEP_OPEN, STEP_ACCEPT, STEP_REQUEST, STEP_DATA, STEP_CLOSE };
 
-static inline void replay_turns(struct host *h, struct replay *in)
+static __always_inline void replay_turns(struct host *h, struct replay *in, bool asks)
 {
-	for (int i = 0; i < MOST_TURNS; i++) {
+	for (int i = 0; i < MOST_LOOKED; i++) {
 		struct connection *c = 0;
 		struct flow flow;
 
-		if (serve_turn(h, &flow, &c) <= 0)
+		int turn = serve_turn(h, &flow, &c, asks);
+
+		if (turn == NOBODY || turn == NOTHING_LEFT)
 			return;
-		if (!c)
+		if (turn != SERVED || !c)
 			continue;
-		c->announced = c->edge;
+		c->announced = c->known = c->edge;
 		if (flow.own_port != in->place)
 			in->woken |= 1U << (flow.own_port & 31);
 	}
@@ -617,6 +666,7 @@ int grants_replay(struct replay *ctx)
 	struct flow flow = { .own_port = in.place };
 	struct host *h = the_host();
 	struct connection *c;
+	bool probes = false;
 
 	if (!h)
 		return 1;
@@ -630,7 +680,7 @@ int grants_replay(struct replay *ctx)
 		new = &s->new;
 		__builtin_memset(new, 0, sizeof(*new));
 		new->rtt_ns = NO_RTT;
-		new->high = new->edge = new->announced = in.seq;
+		new->high = new->edge = new->announced = new->known = new->ack = in.seq;
 		new->full_bytes = settings.mss;
 		new->widest = 2 * settings.mss;
 		new->unasked = in.step == STEP_ACCEPT;
@@ -646,40 +696,42 @@ int grants_replay(struct replay *ctx)
 		bpf_spin_lock(&h->lock);
 		advance(h, in.now_ns);
 		bpf_spin_unlock(&h->lock);
-		replay_turns(h, &in);
+		replay_turns(h, &in, true);
 		bpf_spin_lock(&h->lock);
 		ask(h, c);
+		serve(h, c, &flow, FIRST * settings.mss, true);
 		bpf_spin_unlock(&h->lock);
-		serve(h, c, &flow, FIRST * settings.mss);
 	} else if (in.step == STEP_DATA) {
 		u32 before;
 
 		bpf_spin_lock(&h->lock);
 		advance(h, in.now_ns);
-		if (in.rtt_ns) {
-			c->rtt_ns = in.rtt_ns < c->rtt_ns ? in.rtt_ns : c->rtt_ns;
-			h->rtt_ns = in.rtt_ns < h->rtt_ns ? in.rtt_ns : h->rtt_ns;
-		}
+		if (in.rtt_ns)
+			measured(h, c, in.rtt_ns);
+		probes = !in.payload && in.seq + 1 == c->high;
 		if (in.payload)
 			take(h, c, in.now_ns, in.seq + in.payload, in.payload, in.payload < settings.mss);
-		else if (in.seq + 1 == c->high)
-			answer_probe(h, c);
+		else if (probes)
+			answer_probe(h, c, &flow);
 		before = c->step;
+		c->ack = c->high;
 		bpf_spin_unlock(&h->lock);
-		if (in.payload || in.seq + 1 == c->high)
-			replay_turns(h, &in);
+		if (in.payload || probes)
+			replay_turns(h, &in, false);
+		bpf_spin_lock(&h->lock);
+		set_waits(h, c, c->waits, false);
 		if (in.payload)
-			serve(h, c, &flow, larger(2 * before, settings.mss));
+			serve(h, c, &flow, larger(2 * before, settings.mss), false);
+		bpf_spin_unlock(&h->lock);
 	} else {
 		bpf_spin_lock(&h->lock);
 		become(h, c, CLOSED);
-		c->waits = 0;
+		set_waits(h, c, false, false);
 		bpf_spin_unlock(&h->lock);
 	}
-	if (!in.silent) {
-		c->announced = c->edge;
-	}
-	if (in.silent && in.step == STEP_DATA && must_announce(c))
+	if (!in.silent)
+		c->announced = c->known = c->edge;
+	if (in.silent && in.step == STEP_DATA && (probes || must_announce(c)))
 		in.woken |= 1U << (in.place & 31);
 	in.credit = credit_of(c);
 	in.outstanding = h->now.credit + h->last.credit;

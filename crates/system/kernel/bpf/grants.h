@@ -6,8 +6,12 @@
 #define ALONE 3
 #define NO_RTT (~0ULL)
 #define MOST_GRANT (1U << 30)
-/* A loop of the kernel's program needs a bound: a segment frees few turns. */
-#define MOST_TURNS 8
+#define QUEUE_PLACES 65536 /* a power of two */
+
+/* Flags of the settings. */
+#define PAIRS 1 /* TCP acknowledges every second segment */
+#define MEASURES 2 /* a trial */
+#define SPARES 4 /* a turn beyond the budget on an idle link, which the algorithm in Rust does not have */
 
 enum { CLOSED, RECEIVES, RESTS, SMALL };
 
@@ -19,6 +23,8 @@ const volatile struct {
 	u32 mss;
 	u32 turn; /* bytes of a turn */
 	u32 share_q32; /* connections that are granted, in 1/2^32 */
+	u32 flags;
+	u32 byte_q16; /* time of a byte on the link, ns / 2^16 */
 	u64 cgroup; /* 0: all */
 	u32 cgroup_level;
 } settings = {};
@@ -32,15 +38,19 @@ struct flow {
 
 struct connection {
 	u64 rtt_ns;
+	u64 place; /* in the queue of turns, plus one */
+	u32 path; /* bytes that the link carries in a round trip */
 	u32 high;
 	u32 edge;
 	u32 announced;
+	u32 known; /* the largest edge announced: a window shrinks by parts of its unit */
 	u32 period;
 	u32 full_bytes; /* a full segment */
 	u32 widest; /* the largest window that the peer knows of */
 	u32 step; /* data that arrived since the last grant */
 	u8 state;
 	u8 waits;
+	u8 probed; /* its window has to be announced, whatever was announced before */
 	u8 unasked;
 	u8 full;
 	/* The host's last segment, for an ACK without TCP. */
@@ -50,10 +60,9 @@ struct connection {
 	u32 tsval;
 	u32 tsecr;
 	u8 scale;
-	u8 has_scale;
-	u8 doff;
+	u8 is_stamped;
 	u8 flags;
-	u8 macs[12];
+	u32 macs[3];
 	u64 sent_ns; /* of the segment whose round trip is measured */
 	u32 timed;
 	/* Of a trial. */
@@ -66,6 +75,7 @@ struct connection {
 
 struct sum {
 	u64 credit;
+	u64 resting;
 	u32 connections;
 };
 
@@ -73,11 +83,22 @@ struct host {
 	struct bpf_spin_lock lock;
 	u32 period;
 	u64 began_ns;
-	u64 resting;
+	u64 rested; /* credit of connections that have rested for longer than two periods */
 	u64 crowded_ns; /* start of the last period with several connections; 0: none */
 	u64 rtt_ns;
+	u32 path;
+	u32 waiting; /* connections that wait for a turn or an announcement */
+	u64 busy_ns; /* until then the link carried what has arrived */
+	u32 spare; /* the link was idle before the last arrival */
 	struct sum now;
 	struct sum last;
+	/* The queue of turns: places from `head` to `tail`. */
+	u64 head;
+	u64 tail;
+	/* Packets whose window was lowered, ACKs made, and failures. */
+	u64 lowered;
+	u64 woken;
+	u64 failed;
 };
 
 struct {
@@ -94,27 +115,23 @@ struct {
 	__type(value, struct connection);
 } connections SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, 131072);
-	__type(value, struct flow);
-} turns SEC(".maps");
+struct flow turns[QUEUE_PLACES];
 
-static inline u32 ahead(u32 of, u32 behind)
+static __always_inline u32 ahead(u32 of, u32 behind)
 {
 	s32 by = (s32)(of - behind);
 
 	return by > 0 ? by : 0;
 }
 
-static inline u32 credit_of(const struct connection *c)
+static __always_inline u32 credit_of(const struct connection *c)
 {
 	return ahead(c->edge, c->high);
 }
 
 /* The host's lock is held from here on down to the next section. */
 
-static inline void count(struct host *h, const struct connection *c, bool adds)
+static __always_inline void count(struct host *h, const struct connection *c, bool adds)
 {
 	/* Senders do not use parts of a segment. */
 	u64 credit = credit_of(c) - credit_of(c) % settings.mss;
@@ -122,7 +139,9 @@ static inline void count(struct host *h, const struct connection *c, bool adds)
 	struct sum *sum = age == 0 ? &h->now : &h->last;
 
 	if (c->state == RESTS) {
-		h->resting = adds ? h->resting + credit : h->resting > credit ? h->resting - credit : 0;
+		u64 *resting = age > 1 ? &h->rested : &sum->resting;
+
+		*resting = adds ? *resting + credit : *resting > credit ? *resting - credit : 0;
 		return;
 	}
 	if (c->state != RECEIVES || age > 1)
@@ -136,7 +155,7 @@ static inline void count(struct host *h, const struct connection *c, bool adds)
 	}
 }
 
-static inline void become(struct host *h, struct connection *c, u8 state)
+static __always_inline void become(struct host *h, struct connection *c, u8 state)
 {
 	count(h, c, false);
 	c->state = state;
@@ -144,14 +163,14 @@ static inline void become(struct host *h, struct connection *c, u8 state)
 	count(h, c, true);
 }
 
-static inline void set_edge(struct host *h, struct connection *c, u32 credit)
+static __always_inline void set_edge(struct host *h, struct connection *c, u32 credit)
 {
 	count(h, c, false);
 	c->edge = c->high + credit;
 	count(h, c, true);
 }
 
-static inline void advance(struct host *h, u64 now)
+static __always_inline void advance(struct host *h, u64 now)
 {
 	u64 elapsed = now - h->began_ns;
 	struct sum none = {};
@@ -159,64 +178,184 @@ static inline void advance(struct host *h, u64 now)
 
 	if (elapsed < settings.idle_ns)
 		return;
+	h->rested += h->last.resting + (skips ? h->now.resting : 0);
 	h->last = skips ? none : h->now;
 	h->now = none;
 	h->period += 1 + skips;
 	h->began_ns = now;
 }
 
-static inline void keep_a_segment(struct host *h, struct connection *c)
+static __always_inline void set_waits(struct host *h, struct connection *c, bool waits, bool probed)
+{
+	h->waiting -= c->waits || c->probed;
+	c->waits = waits;
+	c->probed = probed;
+	h->waiting += waits || probed;
+}
+
+/* Segments that a sender needs for an ACK. */
+static __always_inline u32 acknowledged(void)
+{
+	return settings.flags & PAIRS ? 2 * settings.mss : settings.mss;
+}
+
+static __always_inline void keep_a_segment(struct host *h, struct connection *c)
 {
 	if (credit_of(c) >= settings.mss)
 		return;
-	set_edge(h, c, settings.mss);
-	c->waits = 0;
+	set_edge(h, c, acknowledged());
+	set_waits(h, c, false, c->probed);
+}
+
+/* TCP acknowledges at the end of the grant: an even number of segments, with those that are not acknowledged yet. */
+static __always_inline u32 in_pairs(const struct connection *c, u32 bytes)
+{
+	u32 segments = bytes / settings.mss, open = (ahead(c->high, c->ack) + settings.mss - 1) / settings.mss;
+
+	return bytes - ((segments + open) & 1 && segments ? settings.mss : 0);
+}
+
+/* A place in the queue of turns. Without one, nobody is left waiting. */
+static __always_inline void join(struct host *h, struct connection *c, const struct flow *flow, bool waits, bool probed)
+{
+	if (c->place <= h->head) {
+		if (h->tail - h->head >= QUEUE_PLACES) {
+			keep_a_segment(h, c);
+			return;
+		}
+		turns[h->tail & (QUEUE_PLACES - 1)] = *flow;
+		c->place = ++h->tail;
+	}
+	set_waits(h, c, waits, probed);
+}
+
+/* Bytes that the link carries in a round trip. */
+static __always_inline u32 carried(u64 rtt_ns)
+{
+	u64 bytes = rtt_ns < 1000000000ULL * 60 ? settings.rate / 1000 * (rtt_ns / 1000) / 1000 : MOST_GRANT;
+
+	return bytes < MOST_GRANT ? bytes : MOST_GRANT;
+}
+
+static __always_inline void measured(struct host *h, struct connection *c, u64 rtt)
+{
+	if (rtt < c->rtt_ns) {
+		c->rtt_ns = rtt;
+		c->path = carried(rtt);
+	}
+	if (rtt < h->rtt_ns || !h->rtt_ns) {
+		h->rtt_ns = rtt;
+		h->path = carried(rtt);
+	}
+}
+
+/* Without branches, of which the verifier would follow each: a difference if it is negative, else 0. */
+static __always_inline u64 if_negative(u64 difference)
+{
+	__s64 sign = (__s64)difference >> 63;
+
+	asm volatile("" : "+r"(sign));
+	return difference & sign;
+}
+
+static __always_inline u64 least_of(u64 a, u64 b)
+{
+	return b + if_negative(a - b);
+}
+
+static __always_inline u64 most_of(u64 a, u64 b)
+{
+	return a - if_negative(a - b);
+}
+
+/* How much of one number is left beside another. */
+static __always_inline u64 beside(u64 whole, u64 part)
+{
+	return whole - part - if_negative(whole - part);
+}
+
+static __always_inline bool is_alone(const struct host *h, u32 many)
+{
+	return many <= 1 && (!h->crowded_ns || h->began_ns - h->crowded_ns >= settings.idle_ns);
+}
+
+/* The limit of all credit, and the bytes that connections share. */
+static __always_inline u64 limit_of(const struct host *h, u64 path, bool alone, bool asks, u64 *whole)
+{
+	u64 port = 2 * settings.queue, budget = least_of(path + settings.queue, most_of(path, port));
+	u64 rest = h->now.resting + h->last.resting + h->rested;
+
+	budget = most_of(budget, settings.turn);
+	*whole = budget + (alone ? ALONE * path : 0);
+	if (alone && !asks)
+		return *whole - least_of(rest, budget / 2);
+	if (!asks)
+		rest -= beside(h->rested, budget / 2);
+	return most_of(most_of(beside(budget, rest), least_of(path, beside(port, rest))), settings.turn);
 }
 
 /* Whole segments, up to the share and `step` more than the credit; a connection without a segment gets a turn or nothing. Returns whether
  * it has a segment then. */
-static inline bool grant(struct host *h, struct connection *c, u32 step)
+static __always_inline bool grant(struct host *h, struct connection *c, u32 step, bool asks)
 {
-	u64 rtt = c->rtt_ns != NO_RTT ? c->rtt_ns : h->rtt_ns != NO_RTT ? h->rtt_ns : 0;
-	u64 carried = settings.rate * rtt / 1000000000ULL, path = carried < MOST_GRANT ? carried : MOST_GRANT;
-	u64 budget = path + settings.queue;
+	u64 path = c->rtt_ns != NO_RTT ? c->path : h->path, whole, limit;
 	u64 used = h->now.credit + h->last.credit, most, room, granted;
 	u32 many = h->now.connections + h->last.connections, credit = credit_of(c);
 	u32 least = credit < settings.mss ? settings.turn : settings.mss;
+	bool pairs = settings.flags & PAIRS;
 
 	/* Senders make segments of at most half of the largest window that they know of (tcp_bound_to_half_wnd). */
 	if (credit < settings.mss && c->widest < 2 * settings.mss)
 		least = larger(least, 2 * settings.mss);
+	if (pairs)
+		least = larger(in_pairs(c, least), settings.mss);
 
-	if (budget < settings.turn)
-		budget = settings.turn;
-	used += h->resting < budget / 2 ? h->resting : budget / 2;
 	if (many > 1)
 		h->crowded_ns = h->began_ns | 1;
-	else if (!h->crowded_ns || h->began_ns - h->crowded_ns >= settings.idle_ns)
-		budget += ALONE * path;
-	most = budget / (many ? many : 1);
+	limit = limit_of(h, path, is_alone(h, many), asks, &whole);
+	most = whole / (many ? many : 1);
 	if (most > (u64)credit + step)
 		most = (u64)credit + step;
 	if (most < least)
 		most = least;
-	room = credit + (budget > used ? budget - used : 0);
+	room = credit + (limit > used ? limit - used : 0);
 	granted = most < room ? most : room;
 	if (granted > MOST_GRANT)
 		granted = MOST_GRANT;
 	granted -= granted % settings.mss;
+	if (pairs)
+		granted = in_pairs(c, granted);
+	/* Others' credit is not on the path. Their responses may have ended unseen, and nothing else would free it. */
+	if (settings.flags & SPARES && granted < least && credit < settings.mss && h->spare && used < limit + settings.queue) {
+		granted = least;
+		h->spare = 0;
+	}
 	if (granted >= least && granted > credit)
 		set_edge(h, c, granted);
 	return credit_of(c) >= settings.mss;
 }
 
+/* Nothing waits at the switch's port if the link was idle before an arrival. */
+static __always_inline void note_idle(struct host *h, u64 now, u32 payload)
+{
+	u64 segments = ((u64)2 * settings.mss * settings.byte_q16) >> 16, took = ((u64)payload * settings.byte_q16) >> 16;
+
+	if (now > h->busy_ns + segments) {
+		h->spare = 1;
+		h->busy_ns = now;
+	}
+	h->busy_ns += took;
+}
+
 /* A segment has arrived; a grant follows with `serve`. */
-static inline void take(struct host *h, struct connection *c, u64 now, u32 end, u32 payload, bool is_short)
+static __always_inline void take(struct host *h, struct connection *c, u64 now, u32 end, u32 payload, bool is_short)
 {
 	u32 more = ahead(end, c->high), credit;
 	bool small, ends;
 
 	advance(h, now);
+	if (settings.flags & SPARES)
+		note_idle(h, now, payload);
 	if (!is_short)
 		c->full = 1;
 	small = c->state == SMALL && !c->full;
@@ -225,25 +364,26 @@ static inline void take(struct host *h, struct connection *c, u64 now, u32 end, 
 	credit = credit_of(c);
 	c->edge = c->high + credit;
 	/* The peer knew of a larger window. */
-	ends = is_short && ahead(c->announced, c->high) > 0;
+	ends = is_short && ahead(c->known, c->high) > 0;
 	c->state = small || (ends && !c->full) ? SMALL : ends ? RESTS : RECEIVES;
-	if (c->state == RECEIVES)
-		c->period = h->period;
+	c->period = h->period;
 	if (ends || small)
-		c->waits = 0;
+		set_waits(h, c, false, c->probed);
 	count(h, c, true);
 	c->step += more;
 }
 
 /* A connection at rest keeps a segment if its peer may use it without a request, or if resting credit is small. */
-static inline void keep_resting(struct host *h, struct connection *c, bool queued)
+static __always_inline void keep_resting(struct host *h, struct connection *c, bool queued)
 {
-	if (c->unasked || (!queued && h->resting + settings.mss <= settings.queue))
+	u64 resting = h->now.resting + h->last.resting + h->rested;
+
+	if (c->unasked || (!queued && resting + acknowledged() <= settings.queue))
 		keep_a_segment(h, c);
 }
 
 /* The connection opens: its first grant is that of one at rest. */
-static inline void connect(struct host *h, struct connection *c)
+static __always_inline void connect(struct host *h, struct connection *c)
 {
 	if (c->state == RESTS)
 		keep_resting(h, c, false);
@@ -252,7 +392,7 @@ static inline void connect(struct host *h, struct connection *c)
 }
 
 /* A request. */
-static inline void ask(struct host *h, struct connection *c)
+static __always_inline void ask(struct host *h, struct connection *c)
 {
 	if (c->state == SMALL)
 		keep_a_segment(h, c);
@@ -261,76 +401,82 @@ static inline void ask(struct host *h, struct connection *c)
 	c->full = 0;
 }
 
-static inline void answer_probe(struct host *h, struct connection *c)
+/* TCP answers only some probes (tcp_invalid_ratelimit), so that another connection's ACK may have to announce the window. */
+static __always_inline void answer_probe(struct host *h, struct connection *c, const struct flow *flow)
 {
 	c->unasked |= c->state == RESTS;
 	keep_a_segment(h, c);
+	join(h, c, flow, c->waits, true);
 }
 
-/* Here the lock is free: helpers may be called. */
-
-static inline struct host *the_host(void)
+/* A grant to the connection itself, unless others wait; or its place among them. */
+static __always_inline void serve(struct host *h, struct connection *c, const struct flow *flow, u32 step, bool asks)
 {
-	u32 zero = 0;
+	bool queued = h->waiting > c->probed;
 
-	return bpf_map_lookup_elem(&hosts, &zero);
-}
-
-/* Grants to the queue's head. Returns 1 if it has a grant, 0 if it has none, and -1 if the queue is empty. */
-static inline int serve_turn(struct host *h, struct flow *flow, struct connection **found)
-{
-	struct connection *c;
-	struct flow popped;
-	bool granted = false, waits = false;
-
-	if (bpf_map_peek_elem(&turns, flow))
-		return -1;
-	c = bpf_map_lookup_elem(&connections, flow);
-	if (c) {
-		bpf_spin_lock(&h->lock);
-		waits = c->waits;
-		if (waits) {
-			become(h, c, RECEIVES);
-			granted = grant(h, c, FIRST * settings.mss);
-			c->waits = !granted;
-		}
-		bpf_spin_unlock(&h->lock);
-		if (waits && !granted)
-			return 0;
-	}
-	bpf_map_pop_elem(&turns, &popped);
-	*found = granted ? c : 0;
-	return 1;
-}
-
-/* After turns have been served: a grant to the connection itself, or its place in the queue. */
-static inline void serve(struct host *h, struct connection *c, const struct flow *flow, u32 step)
-{
-	struct flow head;
-	bool queued = !bpf_map_peek_elem(&turns, &head), joins = false;
-
-	bpf_spin_lock(&h->lock);
 	c->step = 0;
 	if (c->state == SMALL) {
 		keep_a_segment(h, c);
 	} else if (c->state == RESTS) {
 		keep_resting(h, c, queued);
 	} else if (c->state == RECEIVES) {
-		bool granted = !queued && grant(h, c, step);
+		bool granted = !queued && grant(h, c, step, asks);
 
-		joins = !granted && !c->waits && credit_of(c) < settings.mss;
-		c->waits |= joins;
-	}
-	bpf_spin_unlock(&h->lock);
-	/* Without a place in the queue, nobody is left waiting. */
-	if (joins && bpf_map_push_elem(&turns, flow, 0)) {
-		bpf_spin_lock(&h->lock);
-		keep_a_segment(h, c);
-		bpf_spin_unlock(&h->lock);
+		if (!granted && !c->waits && credit_of(c) < settings.mss)
+			join(h, c, flow, true, c->probed);
 	}
 }
 
-static inline bool must_announce(const struct connection *c)
+/* Without anybody who waits, the queue's places are of connections that need none. */
+static __always_inline void empty_queue(struct host *h)
+{
+	if (!h->waiting)
+		h->head = h->tail;
+}
+
+/* Here the lock is free: helpers may be called. */
+
+static __always_inline struct host *the_host(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&hosts, &zero);
+}
+
+enum { NOBODY = -1, NOTHING_LEFT, PASSED, SERVED };
+
+/* Grants to the queue's head. SERVED: its window is to be announced; PASSED: it needed no turn. */
+static __always_inline int serve_turn(struct host *h, struct flow *flow, struct connection **found, bool asks)
+{
+	u64 head = *(volatile u64 *)&h->head;
+	struct connection *c;
+	int done = PASSED;
+
+	if (head == *(volatile u64 *)&h->tail)
+		return NOBODY;
+	*flow = turns[head & (QUEUE_PLACES - 1)];
+	c = bpf_map_lookup_elem(&connections, flow);
+	bpf_spin_lock(&h->lock);
+	if (h->head != head) {
+		bpf_spin_unlock(&h->lock);
+		return PASSED;
+	}
+	if (c && c->waits) {
+		become(h, c, RECEIVES);
+		done = grant(h, c, FIRST * settings.mss, asks) ? SERVED : NOTHING_LEFT;
+	}
+	if (c && done != NOTHING_LEFT) {
+		if (c->probed)
+			done = SERVED;
+		set_waits(h, c, false, false);
+	}
+	h->head += done != NOTHING_LEFT;
+	bpf_spin_unlock(&h->lock);
+	*found = c;
+	return done;
+}
+
+static __always_inline bool must_announce(const struct connection *c)
 {
 	return ahead(c->announced, c->high) < settings.mss && ahead(c->edge, c->announced) > 0 &&
 	       credit_of(c) >= settings.mss;

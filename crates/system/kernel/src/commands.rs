@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::Command as Process;
+use std::time::Duration;
 
 use clap::Parser;
 use libbpf_rs::Object;
@@ -23,7 +24,7 @@ use crate::list;
 use crate::load::{self, name_bytes, set_constants};
 use crate::pins;
 use crate::prediction::predict;
-use crate::requirements::{Requirement, requirements};
+use crate::requirements::{Requirement, of_devices, requirements};
 use crate::rig::{self, Role};
 use crate::trouble::Trouble;
 use arguments::{
@@ -33,6 +34,9 @@ use loaded::Loaded;
 
 /// Folders of system tools. Root's `PATH` is not used, for security.
 const TOOLS_IN: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// Duration of a trial unless set.
+const TRIAL: Duration = Duration::from_secs(600);
 
 /// Runs a command line and returns its exit code.
 pub fn main() -> u8 {
@@ -84,10 +88,13 @@ fn list(arguments: &ShowArguments) -> Result<(), Trouble> {
 
 fn check(arguments: &OverArguments) -> Result<(), Trouble> {
     let control = arguments.over.control();
-    let found = requirements(control);
+    let (name, says, found) = match arguments.what {
+        Extension::Gss => (control.scheme, control.says, requirements(control)),
+        Extension::Grants => (list::GRANTS.scheme, list::GRANTS.says, of_devices()),
+    };
     match arguments.json {
-        true => say_json(&json!({"control": control.scheme, "requirements": found}))?,
-        false => say(&text::requirements(control, &found))?,
+        true => say_json(&json!({"control": name, "requirements": found}))?,
+        false => say(&text::requirements(name, says, &found))?,
     }
     let lacking: Vec<&Requirement> = found.iter().filter(|one| !one.met).collect();
     match lacking.is_empty() {
@@ -107,16 +114,21 @@ fn load_grants(arguments: &LoadArguments, device: &str) -> Result<(), Trouble> {
     };
     let Some(cgroup) = &arguments.canary else {
         let cgroup = arguments.cgroup.as_deref().map(Cgroup::open).transpose()?;
-        grants::keep(&options, cgroup.as_ref())?;
-        return say(&text::grants_loaded(device, cgroup.as_ref()));
+        grants::keep(&options, cgroup.as_ref(), arguments.duration)?;
+        return say(&text::grants_loaded(device, cgroup.as_ref(), arguments.duration));
     };
     let cgroup = Cgroup::open(cgroup)?;
-    let trial =
-        canary::Options { duration: arguments.duration, share: arguments.share, keep: arguments.keep_when_worse };
+    let trial = options_of(arguments);
     if !arguments.json {
-        say(&text::begins(list::GRANTS, &cgroup, &trial))?;
+        say(&text::begins(list::GRANTS.scheme, &cgroup, &trial))?;
     }
     finish(arguments, &grants::try_out(&options, &cgroup, &trial)?)
+}
+
+/// Options of a trial.
+fn options_of(arguments: &LoadArguments) -> canary::Options {
+    let duration = arguments.duration.unwrap_or(TRIAL);
+    canary::Options { duration, share: arguments.share, keep: arguments.keep_when_worse }
 }
 
 fn load(arguments: &LoadArguments) -> Result<(), Trouble> {
@@ -129,6 +141,9 @@ fn load(arguments: &LoadArguments) -> Result<(), Trouble> {
         return Err(Trouble::Input(
             "--device is for grants: gentle slow start belongs to senders, not to devices".into(),
         ));
+    }
+    if arguments.duration.is_some() && arguments.canary.is_none() {
+        return Err(Trouble::Input("--for is for a trial (--canary cgroup=PATH), or for grants".into()));
     }
     let control = arguments.over.control();
     if let Some(cgroup) = &arguments.canary {
@@ -187,8 +202,7 @@ fn trial(control: &'static Control, cgroup: &Path, arguments: &LoadArguments) ->
     }
     is_free(control)?;
     let prediction = arguments.scenario.as_deref().map(|file| predict(control, file)).transpose()?;
-    let options =
-        canary::Options { duration: arguments.duration, share: arguments.share, keep: arguments.keep_when_worse };
+    let options = options_of(arguments);
     if !arguments.json {
         say(&text::begins(control.scheme, &cgroup, &options))?;
     }
@@ -239,9 +253,15 @@ fn status(arguments: &ShowArguments) -> Result<(), Trouble> {
         })
         .collect();
     match arguments.json {
-        true => say_json(&loaded),
+        true => {
+            let rows =
+                loaded.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>().map_err(io::Error::from)?;
+            let granting =
+                grants::counted().into_iter().map(|counted| json!({"control": list::GRANTS, "counted": counted}));
+            say_json(&rows.into_iter().chain(granting).collect::<Vec<_>>())
+        }
         false => {
-            let devices = text::grants_status(&grants::loaded());
+            let devices = text::grants_status(&grants::counted());
             let controls = if loaded.is_empty() && !devices.is_empty() { String::new() } else { text::status(&loaded) };
             say(&(controls + &devices))
         }
@@ -295,6 +315,8 @@ fn hold(arguments: &HoldArguments) -> Result<(), Trouble> {
         ports.iter().map(one).collect::<Result<Vec<_>, Trouble>>()
     };
     let (marking, allotting) = (attach(&arguments.mark, Role::Marks)?, attach(&arguments.m21_port, Role::Allots)?);
+    let granting = arguments.grants.iter().map(|one| rig::grant(&one.namespace, &one.device, &one.constants));
+    let granting = granting.collect::<Result<Vec<_>, Trouble>>()?;
     let hosts = match arguments.m21_host.as_slice() {
         [] => None,
         namespaces => Some(rig::attach_hosts(namespaces)?),
@@ -306,7 +328,7 @@ fn hold(arguments: &HoldArguments) -> Result<(), Trouble> {
         let hosts = hosts.as_ref().map(|(object, _)| rig::counters(object));
         say(&format!("{}\n", json!({"mark": all(&marking), "m21_port": all(&allotting), "m21_host": hosts})))?;
     }
-    drop(held);
+    drop((held, granting));
     Ok(())
 }
 

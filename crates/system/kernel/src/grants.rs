@@ -9,9 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use libbpf_rs::{MapCore, MapFlags, Object, TC_EGRESS, TC_INGRESS, TcAttachPoint, TcHook, TcHookBuilder};
+use libbpf_rs::{
+    Link, MapCore, MapFlags, MapHandle, Object, ProgramAttachType, TC_EGRESS, TC_INGRESS, TcAttachPoint, TcHook,
+    TcHookBuilder,
+};
 use nix::net::if_::if_nametoindex;
 use nix::time::{ClockId, clock_gettime};
+use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::canary::{self, Ended, Report};
@@ -20,15 +24,27 @@ use crate::control::GRANTS;
 use crate::list;
 use crate::load::{self, set_constants, set_variables};
 use crate::pins;
+use crate::tcx;
 use crate::trial::{Totals, Verdict, judge};
 use crate::trouble::Trouble;
 
 /// Handle and priority of the programs among a device's filters.
 const HANDLE: u32 = 0xfa1;
 const PRIORITY: u32 = 0xfa1;
-const POINTS: [(TcAttachPoint, &str); 2] = [(TC_INGRESS, "grants_arrives"), (TC_EGRESS, "grants_leaves")];
+/// Sides of a device: for filters and for links, the program, and the end of its pin's name.
+const SIDES: [(TcAttachPoint, ProgramAttachType, &str, &str); 2] = [
+    (TC_INGRESS, ProgramAttachType::TcxIngress, "grants_arrives", "in"),
+    (TC_EGRESS, ProgramAttachType::TcxEgress, "grants_leaves", "out"),
+];
+/// Flags of the settings: TCP acknowledges every second segment, responses are measured, and an idle link gives a turn beyond the budget
+/// (bpf/grants.h).
+const PAIRS: u32 = 1;
+const MEASURES: u32 = 2;
+const SPARES: u32 = 4;
 /// IP and TCP headers with timestamps.
 const HEADERS: u32 = 52;
+/// Place of the number of waiting connections in the map of the host; its last three words are counters (bpf/grants.h).
+const WAITING: usize = 44;
 /// Time after which unused credit counts for nothing.
 const IDLE: Duration = Duration::from_millis(10);
 /// Pause between two renewals of a trial, and how long its programs act without one.
@@ -50,16 +66,63 @@ pub struct Options {
     pub turn: u32,
 }
 
-/// Programs at a device, and their object. Without a pin they are taken back when this is dropped.
-struct Attached {
-    object: Object,
+/// Constants of the object, in its order (bpf/grants.h).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Constants {
+    /// Rate of the link, bytes a second.
+    pub rate: u64,
+    /// Bytes that may wait at the switch's port.
+    pub queue: u64,
+    /// Time after which unused windows count for nothing, ns.
+    pub idle_ns: u64,
+    /// Bytes of a segment.
+    pub segment: u32,
+    /// Segments of a turn; from two on, TCP may acknowledge every second segment.
+    pub turn: u32,
+    /// Share of new connections that are granted, in 1/2^32, and whether both parts are measured.
+    pub share_q32: u32,
+    /// Whether responses are measured.
+    pub measures: bool,
+    /// Number and level of the cgroup whose connections are granted; zero: all.
+    pub cgroup: (u64, u32),
+}
+
+impl Constants {
+    /// Constants for every connection of a device.
+    pub fn of_all(rate: u64, queue: u64, idle_ns: u64, segment: u32, turn: u32) -> Constants {
+        Constants { rate, queue, idle_ns, segment, turn, share_q32: u32::MAX, measures: false, cgroup: (0, 0) }
+    }
+
+    /// As the object has them; `replays`: for the vectors, without the additions for Linux.
+    pub fn bytes(&self, replays: bool) -> Vec<u8> {
+        let byte_q16 = u32::try_from((1_000_000_000 << 16) / self.rate.max(1)).unwrap_or(u32::MAX);
+        let for_linux = if self.turn > 1 { PAIRS | SPARES } else { SPARES };
+        let flags = if replays { 0 } else { for_linux } | if self.measures { MEASURES } else { 0 };
+        let turn = self.turn.saturating_mul(self.segment);
+        let mut bytes: Vec<u8> =
+            [self.rate, self.queue, self.idle_ns].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let words = [self.segment, turn, self.share_q32, flags, byte_q16, 0];
+        bytes.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
+        bytes.extend(self.cgroup.0.to_ne_bytes());
+        bytes.extend(self.cgroup.1.to_ne_bytes());
+        bytes
+    }
+}
+
+/// Programs at a device, and their object. They are taken back when this is dropped, unless they are pinned.
+#[derive(Debug)]
+pub struct Attached {
+    /// The object.
+    pub object: Object,
     index: i32,
+    /// Links, which end with this process; none on a kernel that has filters only.
+    links: Vec<Link>,
     pinned: bool,
 }
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        if !self.pinned {
+        if !self.pinned && self.links.is_empty() {
             detach(self.index);
         }
     }
@@ -70,11 +133,11 @@ fn hook(program: std::os::fd::BorrowedFd<'_>, index: i32, point: TcAttachPoint) 
     builder.ifindex(index).handle(HANDLE).priority(PRIORITY).hook(point)
 }
 
-/// Takes the programs of a device back; returns whether there were any.
+/// Removes filters of a device; returns whether there were any.
 fn detach(index: i32) -> bool {
     let Ok(any) = fs::File::open("/dev/null") else { return false };
     let mut found = false;
-    for (point, _) in POINTS {
+    for (point, ..) in SIDES {
         let mut hook = hook(any.as_fd(), index, point);
         found |= hook.query().is_ok() && hook.detach().is_ok();
     }
@@ -93,53 +156,79 @@ fn number(device: &str, file: &str) -> Option<i64> {
     fs::read_to_string(Path::new("/sys/class/net").join(device).join(file)).ok()?.trim().parse().ok()
 }
 
-/// The constants of the object: rate, queue, idle; segment, turn, share; cgroup, its level.
-fn constants(options: &Options, cgroup: Option<&Cgroup>, share: f64) -> Result<Vec<u8>, Trouble> {
+/// The constants for a device.
+fn constants(
+    options: &Options,
+    cgroup: Option<&Cgroup>,
+    trial: Option<&canary::Options>,
+) -> Result<Constants, Trouble> {
     let device = &options.device;
     let speed = || number(device, "speed").and_then(|mbit| u64::try_from(mbit).ok()).filter(|mbit| *mbit > 0);
     let rate = options.rate_mbit.or_else(speed).ok_or_else(|| {
         Trouble::Input(format!("device {device} does not report its rate: give it, such as --rate-mbit 10000"))
     })?;
     let mtu = number(device, "mtu").and_then(|mtu| u32::try_from(mtu).ok()).unwrap_or(1500).min(65_535);
-    let mss = mtu.saturating_sub(HEADERS).max(536);
-    let (id, level) = cgroup.map_or((0, 0), |cgroup| (cgroup.id, cgroup.level()));
-    let words = [rate.saturating_mul(125_000), options.queue, u64::try_from(IDLE.as_nanos()).unwrap_or(u64::MAX)];
-    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let share_q32 = (share * f64::from(u32::MAX)) as u32;
-    bytes.extend([mss, options.turn.saturating_mul(mss), share_q32, 0].iter().flat_map(|word| word.to_ne_bytes()));
-    bytes.extend(id.to_ne_bytes());
-    bytes.extend(level.to_ne_bytes());
-    Ok(bytes)
+    let (segment, rate) = (mtu.saturating_sub(HEADERS).max(536), rate.saturating_mul(125_000));
+    let share = trial.map_or(1.0, |trial| trial.share);
+    Ok(Constants {
+        share_q32: (share * f64::from(u32::MAX)) as u32,
+        measures: trial.is_some(),
+        cgroup: cgroup.map_or((0, 0), |cgroup| (cgroup.id, cgroup.level())),
+        ..Constants::of_all(rate, options.queue, nanos(IDLE), segment, options.turn)
+    })
 }
 
-fn attach(options: &Options, cgroup: Option<&Cgroup>, share: f64, until: u64) -> Result<Attached, Trouble> {
+/// Attaches the programs to a device that has none yet. `until`: time of CLOCK_MONOTONIC until which they act, ns; zero: for ever.
+fn attach_new(options: &Options, constants: &Constants, until: u64) -> Result<Attached, Trouble> {
     let index = index_of(&options.device)?;
     if pin(index).exists() {
         let why = "`fanin kernel unload grants` takes it back";
         return Err(Trouble::Input(format!("grants is loaded at {} already: {why}", options.device)));
     }
-    let mut object = load::open(list::GRANTS, GRANTS)?;
-    set_constants(&mut object, &constants(options, cgroup, share)?)?;
-    object.progs_mut().filter(|program| program.name() == "grants_replay").for_each(|mut program| {
-        program.set_autoload(false);
-    });
+    // A trial that was killed on a kernel without links has left its filters, which do nothing any more.
+    detach(index);
+    attach(&options.device, constants, until)
+}
+
+/// Attaches the programs to a device of this network namespace.
+///
+/// # Errors
+/// There is no such device, or the kernel refuses them.
+pub fn attach(device: &str, constants: &Constants, until: u64) -> Result<Attached, Trouble> {
+    let index = index_of(device)?;
+    let mut object = load::open(list::GRANTS.scheme, GRANTS)?;
+    set_constants(&mut object, &constants.bytes(false))?;
+    for mut program in object.progs_mut() {
+        let side = SIDES.into_iter().find(|(_, _, name, _)| program.name() == *name);
+        match side {
+            Some((_, kind, ..)) => program.set_attach_type(kind),
+            None => program.set_autoload(false),
+        }
+    }
     let object = object.load().map_err(|error| load::refused("load grants", &error))?;
     set_variables(&object, ".data.until", &until.to_ne_bytes())?;
-    // A trial that was killed may have left its programs, which do nothing any more.
-    detach(index);
-    let attached = Attached { object, index, pinned: false };
-    for (point, name) in POINTS {
+    let mut attached = Attached { object, index, links: Vec::new(), pinned: false };
+    for (point, _, name, _) in SIDES {
         let program = attached.object.progs_mut().find(|program| program.name() == name);
         let program = program.ok_or_else(|| Trouble::Environment(format!("the object has no program {name}")))?;
+        if let Ok(link) = tcx::attach(&program, index) {
+            attached.links.push(link);
+            continue;
+        }
         let mut hook = hook(program.as_fd(), index, point);
         let done = hook.create().and_then(|mut hook| hook.attach());
-        done.map_err(|error| load::refused(&format!("attach {name} to {}", options.device), &error))?;
+        done.map_err(|error| load::refused(&format!("attach {name} to {device}"), &error))?;
     }
     Ok(attached)
 }
 
 fn pin(index: i32) -> PathBuf {
     pins::folder().join(format!("fanin_grants-{index}"))
+}
+
+/// Pin of the link of a side.
+fn link_pin(index: i32, side: &str) -> PathBuf {
+    pins::folder().join(format!("fanin_grants-{index}-{side}"))
 }
 
 /// Devices at which it is loaded, by their index.
@@ -149,19 +238,85 @@ pub fn loaded() -> Vec<i32> {
     entries.flatten().filter_map(|entry| index(entry.file_name().to_string_lossy().into_owned())).collect()
 }
 
-/// Loads it at a device, for all new connections or those of a cgroup, until it is taken back.
+/// Loads it at a device, for all new connections or those of a cgroup, until it is taken back; it acts for this time, or for ever.
 ///
 /// # Errors
 /// It is loaded there already, or the kernel refuses it.
-pub fn keep(options: &Options, cgroup: Option<&Cgroup>) -> Result<(), Trouble> {
+pub fn keep(options: &Options, cgroup: Option<&Cgroup>, acts: Option<Duration>) -> Result<(), Trouble> {
     pins::create_folder()?;
-    let mut attached = attach(options, cgroup, 1.0, 0)?;
+    let until = acts.map(|acts| Ok::<_, Trouble>(nanos(monotonic()? + acts))).transpose()?.unwrap_or(0);
+    let mut attached = attach_new(options, &constants(options, cgroup, None)?, until)?;
+    let index = attached.index;
+    let pinned = pin_all(&mut attached);
+    if pinned.is_err() {
+        remove_pins(index)?;
+    }
+    attached.pinned = pinned.is_ok();
+    pinned
+}
+
+fn pin_all(attached: &mut Attached) -> Result<(), Trouble> {
+    let refused = |path: &Path, error| load::refused(&format!("pin {}", path.display()), &error);
+    for (link, (.., side)) in attached.links.iter_mut().zip(SIDES) {
+        let path = link_pin(attached.index, side);
+        link.pin(&path).map_err(|error| refused(&path, error))?;
+    }
     let path = pin(attached.index);
     let map = attached.object.maps_mut().find(|map| map.name() == "hosts");
     let mut map = map.ok_or_else(|| Trouble::Environment("the object has no map of the host".into()))?;
-    map.pin(&path).map_err(|error| load::refused(&format!("pin {}", path.display()), &error))?;
-    attached.pinned = true;
-    Ok(())
+    map.pin(&path).map_err(|error| refused(&path, error))
+}
+
+/// Removes the pins of a device, with which its links end; returns whether there were any.
+fn remove_pins(index: i32) -> Result<bool, Trouble> {
+    let mut found = false;
+    let links = SIDES.map(|(.., side)| link_pin(index, side));
+    for path in links.into_iter().chain([pin(index)]).filter(|path| path.exists()) {
+        fs::remove_file(&path).map_err(|error| Trouble::kernel(&format!("remove {}", path.display()), error))?;
+        found = true;
+    }
+    Ok(found)
+}
+
+/// Counters of a device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Counted {
+    /// Index of the device.
+    pub device: i32,
+    /// Its name in this network namespace.
+    pub name: Option<String>,
+    /// Connections that wait for a turn.
+    pub waiting: u32,
+    /// Packets whose window was lowered.
+    pub lowered: u64,
+    /// ACKs that were made to announce a turn.
+    pub woken: u64,
+    /// Changes that the kernel refused.
+    pub failed: u64,
+}
+
+/// Counters of each device at which it is loaded.
+pub fn counted() -> Vec<Counted> {
+    let one = |device: i32| {
+        let map = MapHandle::from_pinned_path(pin(device)).ok()?;
+        let bytes = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok()??;
+        let word = |from_end: usize| {
+            let at = bytes.len().checked_sub(8 * from_end)?;
+            Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+        };
+        let waiting = bytes.get(WAITING..WAITING + 4).and_then(|word| word.try_into().ok()).map(u32::from_ne_bytes);
+        Some(Counted {
+            device,
+            name: nix::net::if_::if_indextoname(u32::try_from(device).ok()?)
+                .ok()
+                .and_then(|name| name.into_string().ok()),
+            waiting: waiting?,
+            lowered: word(3)?,
+            woken: word(2)?,
+            failed: word(1)?,
+        })
+    };
+    loaded().into_iter().filter_map(one).collect()
 }
 
 /// Takes it back everywhere in this network namespace; returns the number of devices.
@@ -175,11 +330,7 @@ pub fn unload() -> Result<usize, Trouble> {
     let mut count = 0;
     for index in indexes {
         let was_attached = detach(index);
-        let path = pin(index);
-        let was_pinned = path.exists();
-        if was_pinned {
-            fs::remove_file(&path).map_err(|error| Trouble::kernel(&format!("remove {}", path.display()), error))?;
-        }
+        let was_pinned = remove_pins(index)?;
         count += usize::from(was_attached || was_pinned);
     }
     pins::remove_folder();
@@ -205,8 +356,8 @@ fn parts(object: &Object) -> Result<[Totals; 2], Trouble> {
     both.ok_or_else(|| Trouble::Environment("cannot read the trial's figures from the kernel".into()))
 }
 
-/// Tries it on a share of a cgroup's new connections, and takes it back. If this process is killed, the programs do nothing after
-/// three seconds, until `unload` removes them.
+/// Tries it on a share of a cgroup's new connections, and takes it back. If this process is killed, the kernel removes the programs; one
+/// without links leaves filters that do nothing after three seconds, until `unload` removes them.
 ///
 /// # Errors
 /// It is loaded already, or the kernel refuses it.
@@ -216,13 +367,14 @@ pub fn try_out(options: &Options, cgroup: &Cgroup, trial: &canary::Options) -> R
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
     let began = monotonic()?;
-    let attached = attach(options, Some(cgroup), trial.share, nanos(began + LASTS))?;
+    let constants = constants(options, Some(cgroup), Some(trial))?;
+    let attached = attach_new(options, &constants, nanos(began + LASTS))?;
     let ended = watch(&attached.object, trial, began, &stop)?;
     let [untouched, treated] = parts(&attached.object)?;
     let seconds = monotonic()?.saturating_sub(began).as_secs_f64();
     drop(attached);
     Ok(Report {
-        control: list::GRANTS,
+        control: list::GRANTS.scheme,
         cgroup: cgroup.path.display().to_string(),
         share: trial.share,
         seconds,

@@ -28,4 +28,6 @@ mod requirements;
 #[cfg(feature = "load")]
 mod rig;
 #[cfg(feature = "load")]
+mod tcx;
+#[cfg(feature = "load")]
 pub mod trouble;

@@ -6,9 +6,6 @@ use serde::Serialize;
 
 use crate::control::CONTROLS;
 
-/// Scheme of windows granted by this host, which are no congestion control.
-pub const GRANTS: &str = "grants";
-
 /// A congestion control, or grants.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Program {
@@ -22,6 +19,14 @@ pub struct Program {
     pub says: &'static str,
 }
 
+/// Windows granted by this host, which are no congestion control.
+pub const GRANTS: Program = Program {
+    scheme: "grants",
+    kernel_name: None,
+    ecn: false,
+    says: "windows that this host grants to the connections that it receives on",
+};
+
 /// A row of the list.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Row {
@@ -33,15 +38,13 @@ pub struct Row {
 
 /// All rows; `loaded` tells whether a scheme is loaded, if that is known.
 pub fn rows(loaded: impl Fn(&str) -> Option<bool>) -> Vec<Row> {
-    let says = "windows that this host grants to the connections that it receives on";
-    let grants = Program { scheme: GRANTS, kernel_name: None, ecn: false, says };
     let controls = CONTROLS.iter().map(|control| Program {
         scheme: control.scheme,
         kernel_name: Some(control.kernel_name),
         ecn: control.ecn,
         says: control.says,
     });
-    controls.chain([grants]).map(|control| Row { control, loaded: loaded(control.scheme) }).collect()
+    controls.chain([GRANTS]).map(|control| Row { control, loaded: loaded(control.scheme) }).collect()
 }
 
 impl fmt::Display for Row {

@@ -3,6 +3,7 @@
 use libbpf_rs::{Object, ProgramInput};
 
 use crate::control::{Control, GRANTS};
+use crate::grants::Constants;
 use crate::load;
 use crate::trouble::Trouble;
 
@@ -11,6 +12,8 @@ const WORDS: usize = 27;
 const WINDOW: usize = 10;
 const ALPHA: usize = 25;
 const CUT: usize = 26;
+
+const HOUR_NS: u64 = 3_600_000_000_000;
 
 /// Settings of a case.
 #[derive(Clone, Copy, Debug)]
@@ -167,15 +170,15 @@ pub struct Granted {
 pub struct GrantReplayer(Object);
 
 impl GrantReplayer {
-    /// Loads it with its constants: rate (bytes a second), queue, idle (ns); segment and turn.
+    /// Loads it with its constants: rate (bytes a second), queue, idle (ns); segment (bytes) and turn (segments).
     ///
     /// # Errors
     /// The kernel refuses it.
     pub fn load(words: [u64; 3], segment: u32, turn: u32) -> Result<GrantReplayer, Trouble> {
         let mut object = load::open("grants", GRANTS)?;
-        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        bytes.extend([segment, turn, u32::MAX, 0].iter().flat_map(|word| word.to_ne_bytes()));
-        load::set_constants(&mut object, &bytes)?;
+        let [rate, queue, idle_ns] = words;
+        let constants = Constants::of_all(rate, queue, idle_ns, segment, turn);
+        load::set_constants(&mut object, &constants.bytes(true))?;
         Ok(GrantReplayer(object.load().map_err(|error| load::refused("load grants", &error))?))
     }
 
@@ -201,5 +204,36 @@ impl GrantReplayer {
         let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap_or_default());
         let credit = u64::from(word(48)) | u64::from(word(52)) << 32;
         Ok(Granted { credit: word(36), woken: word(40), outstanding: (word(44), credit) })
+    }
+}
+
+/// The programs of grants on packets, without a device.
+#[derive(Debug)]
+pub struct GrantPackets(Object);
+
+impl GrantPackets {
+    /// Loads them for a link of this rate (bytes a second); queue and segment in bytes, turn in segments. Unused windows count for an hour.
+    ///
+    /// # Errors
+    /// The kernel refuses them.
+    pub fn load(rate: u64, queue: u64, segment: u32, turn: u32) -> Result<GrantPackets, Trouble> {
+        let mut object = load::open("grants", GRANTS)?;
+        let constants = Constants::of_all(rate, queue, HOUR_NS, segment, turn);
+        load::set_constants(&mut object, &constants.bytes(false))?;
+        Ok(GrantPackets(object.load().map_err(|error| load::refused("load grants", &error))?))
+    }
+
+    /// Lets a packet leave or arrive, and returns it as it is afterwards.
+    ///
+    /// # Errors
+    /// The kernel refuses to run it.
+    pub fn pass(&self, leaves: bool, packet: &[u8]) -> Result<Vec<u8>, Trouble> {
+        let name = if leaves { "grants_leaves" } else { "grants_arrives" };
+        let program = self.0.progs_mut().find(|program| program.name() == name);
+        let program = program.ok_or_else(|| Trouble::Environment(format!("the object has no program `{name}`")))?;
+        let mut after = vec![0; packet.len()];
+        let input = ProgramInput { data_in: Some(packet), data_out: Some(&mut after), ..ProgramInput::default() };
+        program.test_run(input).map_err(|error| load::refused("run a packet", &error))?;
+        Ok(after)
     }
 }

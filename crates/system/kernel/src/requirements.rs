@@ -78,11 +78,16 @@ pub fn requirements(control: &Control) -> Vec<Requirement> {
     found
 }
 
-/// Requirements of programs at network devices.
+/// Requirements of programs at network devices. They read no type of the kernel's own, so that it needs no BTF.
 pub fn of_devices() -> Vec<Requirement> {
-    let types = fs::exists("/sys/kernel/btf/vmlinux").unwrap_or(false);
-    let remedy = "no /sys/kernel/btf/vmlinux: the kernel needs CONFIG_DEBUG_INFO_BTF=y";
-    vec![root(), just_in_time(), Requirement::new("BTF", types, "/sys/kernel/btf/vmlinux", remedy), bpffs()]
+    vec![root(), just_in_time(), system_call(), bpffs()]
+}
+
+/// Whether the kernel has the system call, without which this file is missing.
+fn system_call() -> Requirement {
+    let met = fs::exists("/proc/sys/kernel/unprivileged_bpf_disabled").unwrap_or(false);
+    let remedy = "the kernel has no BPF: it needs Linux 6.4 with CONFIG_BPF_SYSCALL and CONFIG_NET_CLS_BPF";
+    Requirement::new("BPF", met, "yes", remedy)
 }
 
 fn bpffs() -> Requirement {
@@ -95,7 +100,7 @@ fn just_in_time() -> Requirement {
     let value = fs::read_to_string("/proc/sys/net/core/bpf_jit_enable").unwrap_or_default();
     // The file is missing where the compiler is always on.
     let met = value.trim() != "0";
-    Requirement::new("BPF JIT", met, "on", "set net.core.bpf_jit_enable=1: congestion controls run compiled only")
+    Requirement::new("BPF JIT", met, "on", "set net.core.bpf_jit_enable=1: the programs are to run compiled")
 }
 
 fn struct_ops(btf: &Btf<'_>) -> Requirement {

@@ -12,6 +12,7 @@ use nix::sched::{CloneFlags, setns};
 
 use crate::cgroup::Cgroup;
 use crate::control::{HOST, PORT};
+use crate::grants::{self, Attached, Constants};
 use crate::load;
 use crate::trouble::Trouble;
 
@@ -49,8 +50,16 @@ pub fn attach(namespace: &Path, device: &str, role: Role) -> Result<Object, Trou
     Ok(object)
 }
 
+/// Grants windows at a device, until the value is dropped or the process ends.
+///
+/// # Errors
+/// There is no such device, or the kernel refuses the programs.
+pub fn grant(namespace: &Path, device: &str, constants: &Constants) -> Result<Attached, Trouble> {
+    within(namespace, || grants::attach(device, constants, 0))
+}
+
 /// Runs something in a network namespace, and returns to the present one.
-fn within(namespace: &Path, work: impl FnOnce() -> Result<(), Trouble>) -> Result<(), Trouble> {
+fn within<T>(namespace: &Path, work: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
     let before = File::open("/proc/thread-self/ns/net")?;
     enter(&File::open(namespace).map_err(|error| unreadable(namespace, &error))?)?;
     let done = work();

@@ -13,6 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use fanin_testing::{wait_for, wait_until};
+use libbpf_rs::query::{LinkInfo, LinkInfoIter, LinkTypeInfo};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use serde_json::Value;
@@ -440,10 +441,11 @@ fn ip(arguments: &[&str]) {
     assert!(Command::new("ip").args(arguments).status().expect("ip").success(), "{arguments:?}");
 }
 
-/// Filters of a device.
-fn filters() -> String {
-    let output = Command::new("tc").args(["filter", "show", "dev", "lo", "egress"]).output().expect("tc");
-    String::from_utf8_lossy(&output.stdout).into_owned()
+/// Whether programs are at a loopback device, which has number 1 in every network namespace.
+fn grants() -> bool {
+    let at_loopback = |link: LinkInfo| matches!(link.info, LinkTypeInfo::Tcx(tcx) if tcx.ifindex == 1);
+    let filters = Command::new("tc").args(["filter", "show", "dev", "lo", "egress"]).output().expect("tc");
+    LinkInfoIter::default().any(at_loopback) || String::from_utf8_lossy(&filters.stdout).contains("grants_leaves")
 }
 
 #[test]
@@ -457,32 +459,42 @@ fn grants_at_a_device_and_takes_it_back() {
         let load = ["load", "grants", "--device", "lo", "--rate-mbit", "1000"];
         assert!(says(&load).contains("loaded at lo"));
         refuses(&load, 2, "loaded at lo already");
-        assert!(filters().contains("grants_leaves"), "{}", filters());
+        assert!(grants());
         let listed: Value = serde_json::from_str(&says(&["list", "--json"])).expect("JSON");
         let row = listed.as_array().expect("rows").last().expect("a row");
         assert_eq!((&row["control"]["scheme"], &row["loaded"]), (&"grants".into(), &true.into()));
-        assert!(says(&["status"]).starts_with("grants: network device"));
+        assert!(says(&["status"]).starts_with("grants: network device 1 (lo)"));
         let (_server, address) = machine.serve(200_000);
         let asked = traffic(&["ask", &address, "20", "8"]).output().expect("requests");
         assert_eq!(String::from_utf8_lossy(&asked.stdout).trim(), (20 * 8 * 200_000).to_string());
+        let status: Value = serde_json::from_str(&says(&["status", "--json"])).expect("JSON");
+        let counted = &status[0]["counted"];
+        assert_eq!(
+            (&counted["name"], &counted["failed"], &counted["waiting"]),
+            (&"lo".into(), &0.into(), &0.into()),
+            "{status}"
+        );
+        assert!(counted["lowered"].as_u64() > Some(100), "{status}");
         assert!(says(&["unload", "grants"]).contains("unloaded grants"));
-        assert!(!filters().contains("grants_leaves"), "{}", filters());
+        assert!(!grants());
         assert!(says(&["unload"]).contains("nothing was loaded"));
     });
 }
 
 #[test]
-fn killed_trial_of_grants_leaves_what_unload_removes() {
+fn kill_leaves_nothing_of_a_trial_of_grants() {
     on_a_machine("killed", |machine| {
         let trial = ["--canary", &machine.canary(), "--for", "1m"];
         let load = ["load", "grants", "--device", "lo", "--rate-mbit", "1000"];
         let mut trial =
             Killed(Command::new(PROGRAM).args(load).args(trial).stdout(Stdio::null()).spawn().expect("a trial"));
-        wait_until("the trial begins", || filters().contains("grants_leaves"));
+        wait_until("the trial begins", grants);
         trial.0.kill().expect("it is killed");
         trial.0.wait().expect("it ends");
-        assert!(says(&["unload"]).contains("unloaded grants"));
-        assert!(!filters().contains("grants_leaves"), "{}", filters());
+        wait_until("the kernel removes the programs, or `unload` does", || {
+            !grants() || says(&["unload"]).contains("unloaded grants")
+        });
+        assert!(!grants());
     });
 }
 
@@ -494,7 +506,7 @@ fn trial_of_grants_measures_both_halves_and_leaves_nothing() {
         let trial = ["--canary", &machine.canary(), "--for", "4s", "--keep-when-worse", "--json"];
         let load = ["load", "grants", "--device", "lo", "--rate-mbit", "1000"];
         let trial = Command::new(PROGRAM).args(load).args(trial).stdout(Stdio::piped()).spawn().expect("a trial");
-        wait_until("the trial begins", || filters().contains("grants_leaves"));
+        wait_until("the trial begins", grants);
         let join = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", machine.cgroup.display());
         let mut client = Command::new("sh");
         client.args(["-c", &join, "sh"]).arg(traffic_program()).args(["ask", &address, "50", "4"]);
@@ -506,6 +518,71 @@ fn trial_of_grants_measures_both_halves_and_leaves_nothing() {
             assert!(report[part]["transfers"].as_u64() > Some(10), "{report}");
         }
         assert_eq!(report["ended"], "deadline", "{report}");
-        assert!(!filters().contains("grants_leaves"), "{}", filters());
+        assert!(!grants());
+    });
+}
+
+/// Runs the program in the network namespace `c`, but with this machine's mounts, of which `ip netns` replaces bpffs.
+fn kernel_in_c(arguments: &[&str]) -> Output {
+    Command::new("nsenter").args(["--net=/run/netns/c", PROGRAM]).args(arguments).output().expect("nsenter")
+}
+
+/// Clients in namespace `c` whose port to the router drops, with other settings of TCP, over IPv6, and over a VLAN.
+#[test]
+fn grants_over_lossy_ports_other_scales_and_ipv6() {
+    on_a_machine("paths", |_| {
+        builds_network();
+        let setup = "ip -n c addr add fd00:2::2/64 dev eth0 nodad && ip -n r addr add fd00:2::1/64 dev toc nodad
+            ip -n s addr add fd00:1::2/64 dev eth0 nodad && ip -n r addr add fd00:1::1/64 dev tos nodad
+            ip -n c -6 route add default via fd00:2::1 && ip -n s -6 route add default via fd00:1::1
+            ip netns exec r sysctl -qw net.ipv6.conf.all.forwarding=1
+            ip netns exec r tc qdisc change dev toc parent 1:1 handle 10: bfifo limit 20000";
+        assert!(Command::new("sh").args(["-ec", setup]).status().expect("sh").success(), "addresses");
+        let load = ["load", "grants", "--device", "eth0", "--rate-mbit", "100", "--queue", "60000"];
+        assert!(kernel_in_c(&load).status.success(), "{load:?}");
+        for (address, setting) in [
+            ("10.7.1.2:5000", "net.ipv4.tcp_rmem=4096 131072 6291456"),
+            ("10.7.1.2:5001", "net.ipv4.tcp_window_scaling=0"),
+            ("[fd00:1::2]:5002", "net.ipv4.tcp_window_scaling=1"),
+            ("10.7.1.2:5003", "net.ipv4.tcp_rmem=4096 131072 1073741824"),
+            ("[fd00:1::2]:5004", "net.ipv4.tcp_timestamps=0"),
+            ("10.7.1.2:5005", "net.ipv4.tcp_sack=0"),
+        ] {
+            let mut set = Command::new("sysctl");
+            set.args(["-qw", setting]);
+            assert!(within("c", set).status().expect("sysctl").success(), "{setting}");
+            let _server = Killed(within("s", traffic(&["serve", address, "60000"])).spawn().expect("a server"));
+            wait_until("the server listens", || {
+                let mut list = Command::new("ss");
+                list.args(["-ltnH"]);
+                let output = within("s", list).output().expect("ss");
+                let port = address.rsplit(':').next().expect("a port");
+                String::from_utf8_lossy(&output.stdout).contains(&format!(":{port}"))
+            });
+            let asked = within("c", traffic(&["ask", address, "3", "6"])).output().expect("requests");
+            let bytes = String::from_utf8_lossy(&asked.stdout).trim().to_string();
+            assert_eq!(bytes, (3 * 6 * 60_000).to_string(), "{address} with {setting}");
+        }
+        let status: Value = serde_json::from_slice(&kernel_in_c(&["status", "--json"]).stdout).expect("JSON");
+        let counted = &status[0]["counted"];
+        assert_eq!((&counted["failed"], &counted["waiting"]), (&0.into(), &0.into()), "{status}");
+        assert!(counted["lowered"].as_u64() > Some(100), "{status}");
+        assert!(kernel_in_c(&["unload"]).status.success());
+    });
+}
+
+#[test]
+fn grants_end_at_their_deadline() {
+    on_a_machine("until", |machine| {
+        ip(&["link", "set", "lo", "mtu", "1500"]);
+        let load = ["load", "grants", "--device", "lo", "--rate-mbit", "1000", "--for", "1s"];
+        assert!(says(&load).contains("grants nothing after 1 s"));
+        thread::sleep(Duration::from_millis(1_200));
+        let (_server, address) = machine.serve(100_000);
+        assert!(traffic(&["ask", &address, "20", "4"]).output().expect("requests").status.success());
+        let status: Value = serde_json::from_str(&says(&["status", "--json"])).expect("JSON");
+        assert_eq!(status[0]["counted"]["lowered"], 0, "{status}");
+        assert!(says(&["unload"]).contains("unloaded grants"));
+        refuses(&["load", "gss", "--for", "1m"], 2, "--canary");
     });
 }

@@ -182,7 +182,7 @@ fn the_kernel_grants_as_the_vectors_say() {
         let mss = whole(&settings["mss"]);
         let rate = amount(&settings["rate"], 1) * 125_000_000;
         let words = [rate, amount(&settings["queue"], 16_384), amount(&settings["idle"], 10) * 1_000_000];
-        let turn = settings["turn"].as_u64().unwrap_or(1) as u32 * mss;
+        let turn = settings["turn"].as_u64().unwrap_or(1) as u32;
         let replayer = GrantReplayer::load(words, mss, turn).expect("the kernel loads it");
         let first = start["first"].as_u64().unwrap_or(1) as u32;
         let mut sent = vec![0; whole(&start["connections"]).max(1) as usize];

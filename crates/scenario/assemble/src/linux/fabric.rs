@@ -33,8 +33,27 @@ pub struct LinuxFabric {
     pub links: Vec<Egress>,
     /// Ports that assign M21's windows, with the bytes that their flows share.
     pub allots: Vec<(LinkId, u64)>,
+    /// Hosts that grant windows.
+    pub grants: Vec<LinuxGrants>,
     /// Largest propagation delay of a link.
     pub delay: Time,
+}
+
+/// A host that grants windows to those who send to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinuxGrants {
+    /// The link on which the host sends; its device receives, too.
+    pub uplink: LinkId,
+    /// Rate at which the host receives.
+    pub rate: Rate,
+    /// Bytes that may wait at the switch's port.
+    pub queue: u64,
+    /// Time after which unused windows count for nothing.
+    pub idle: Time,
+    /// Segments of a turn.
+    pub turn: u32,
+    /// Bytes of a segment.
+    pub segment: u64,
 }
 
 /// A run's network as settings of Linux.
@@ -60,7 +79,23 @@ pub fn linux_fabric(spec: &RunSpec) -> Result<LinuxFabric, Unsupported> {
     let (host, congestion_control) = (host::any(spec), host::congestion_control(spec));
     let ports = fabric.link_ids().filter(|link| spec.scheme.m21 && !fabric.is_host(fabric.link(*link).from));
     let allots = ports.map(|link| (link, s.in_bytes(s.buffer_at(fabric.link(link).rate)))).collect();
-    Ok(LinuxFabric { fabric, mtu, host, congestion_control, links, allots, delay })
+    let grants = granting(spec, &fabric);
+    Ok(LinuxFabric { fabric, mtu, host, congestion_control, links, allots, grants, delay })
+}
+
+/// Hosts that receive responses. Requests to servers fit into a segment, so that grants leave them alone.
+fn granting(spec: &RunSpec, fabric: &Fabric) -> Vec<LinuxGrants> {
+    let (s, params) = (&spec.settings, &spec.settings.laws.parts.grants);
+    let clients: BTreeSet<u32> = (0..s.clients()).map(|client| s.client_host(client)).collect();
+    let only_clients = s.workload.kind.many_to_one() && spec.scheme.fan_out.is_none();
+    let hosts = (0..fabric.hosts()).filter(|host| spec.scheme.grants && (!only_clients || clients.contains(host)));
+    let one = |host: u32| {
+        let uplink = fabric.uplink(HostId(host));
+        let rate = fabric.link(fabric.reverse(uplink)).rate;
+        let (queue, idle, turn, segment) = (params.queue.0, params.idle, params.turn, s.tcp.mss.0);
+        LinuxGrants { uplink, rate, queue, idle, turn, segment }
+    };
+    hosts.map(one).collect()
 }
 
 impl LinuxFabric {

@@ -171,7 +171,8 @@ pub(super) fn server(spec: &RunSpec) -> LinuxHost {
 pub(super) fn client(spec: &RunSpec) -> LinuxHost {
     let t = &spec.settings.tcp;
     let mut host = LinuxHost { sysctls: sysctls(spec), ..LinuxHost::default() };
-    if t.delayed_ack == 1 {
+    // Grants pass with ACKs (docs/grants.md).
+    if t.delayed_ack == 1 || spec.scheme.grants {
         host.route.push(RouteAttribute::QuickAck);
     }
     // A window that fills no buffer of the kernel's default is no limit.

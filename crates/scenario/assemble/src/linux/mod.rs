@@ -12,7 +12,7 @@ mod qdisc;
 mod unsupported;
 
 pub use commands::{Batch, Namespaces};
-pub use fabric::{LinuxFabric, linux_fabric};
+pub use fabric::{LinuxFabric, LinuxGrants, linux_fabric};
 pub use host::{LinuxHost, MTU, RouteAttribute, Sysctl, route_window_holds, socket_buffer};
 pub use qdisc::{CoDel, Htb, Qdisc, Red};
 pub use unsupported::{MOST_SERVERS, Unsupported};

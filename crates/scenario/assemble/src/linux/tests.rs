@@ -2,7 +2,7 @@
 
 use fanin_spec::{RunSpec, Scenario};
 
-use super::{Namespaces, RouteAttribute, linux, linux_fabric};
+use super::{LinuxGrants, Namespaces, RouteAttribute, linux, linux_fabric};
 
 const BARRIER: &str = include_str!("../../../../../scenarios/fixed-fragment.toml");
 const INSTANT: &str = include_str!("../../../../../bench/scenarios/linux-instant.toml");
@@ -248,6 +248,13 @@ fn programs_have_names_ports_and_the_first_window() {
     assert_eq!(assigned.congestion_control, "reno");
     // The switch's ports to the client and two servers.
     assert_eq!(assigned.allots.iter().map(|(_, bytes)| *bytes).collect::<Vec<_>>(), [65_536; 3]);
+    let granting = linux_fabric(&spec(INSTANT, "cubic+grants", 3, &["grants.queue=9000 B", "grants.turn=2"]));
+    let granting = granting.expect("a program has it");
+    assert_eq!(granting.grants.len(), 1, "the client, not its servers");
+    let LinuxGrants { uplink, rate, queue, turn, segment, .. } = granting.grants[0];
+    assert_eq!(granting.fabric.link(uplink).from.0, 0);
+    assert_eq!((rate.to_string(), queue, turn, segment), ("10 Gbit/s".into(), 9_000, 2, 1_448));
+    assert!(granting.host.route.contains(&RouteAttribute::QuickAck), "{:?}", granting.host.route);
     let counting = linux_fabric(&spec(INSTANT, "newreno+m21", 2, &["m21.offer=count"])).expect_err("windows only");
     assert_eq!(counting.setting, "m21.offer");
 }

@@ -55,7 +55,7 @@ const APPLICATIONS: [&str; 12] = [
 ];
 
 /// Keys that a setup follows, or that have no effect on a kernel: applications' delays, and randomness that the kernel has of its own.
-const FOLLOWED: [&str; 26] = [
+const FOLLOWED: [&str; 29] = [
     "link.rate",
     "link.client_rate",
     "link.delay",
@@ -82,6 +82,9 @@ const FOLLOWED: [&str; 26] = [
     "red.gentle",
     "codel.target",
     "codel.interval",
+    "grants.queue",
+    "grants.idle",
+    "grants.turn",
 ];
 
 /// Finds the first setting of a run that Linux cannot have in a star of a client and its servers.
@@ -141,9 +144,6 @@ fn scheme(spec: &RunSpec) -> Result<(), Unsupported> {
     if scheme.ictcp {
         return refuse("its receivers do not control senders' windows (ICTCP)");
     }
-    if scheme.grants {
-        return refuse("its receivers do not grant windows to senders");
-    }
     if scheme.m21 && spec.settings.laws.parts.m21.offer == Form::Count {
         return Err(Unsupported::new("m21.offer", "\"count\"", "fanin's programs write windows: use \"window\""));
     }
@@ -159,9 +159,10 @@ fn scheme(spec: &RunSpec) -> Result<(), Unsupported> {
 fn without_programs(spec: &RunSpec) -> Result<(), Unsupported> {
     let scheme = &spec.scheme;
     let refuse = |why: &str| Err(Unsupported::new("schemes", scheme.to_string(), why));
-    match (scheme.m21, scheme.gss) {
-        (true, _) => refuse("no Linux queue discipline assigns windows to senders (M21)"),
-        (_, true) => refuse("it has no gentle slow start (GSS) of its own"),
+    match (scheme.m21, scheme.gss, scheme.grants) {
+        (true, ..) => refuse("no Linux queue discipline assigns windows to senders (M21)"),
+        (_, _, true) => refuse("its receivers do not grant windows to senders"),
+        (_, true, _) => refuse("it has no gentle slow start (GSS) of its own"),
         _ => Ok(()),
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::control::{CONTROLS, Control};
+use crate::grants::Constants;
 
 /// Load gentle slow start (GSS) or windows granted by this host into this machine's kernel, as programs by eBPF
 #[derive(Parser)]
@@ -45,6 +46,9 @@ pub struct ShowArguments {
 
 #[derive(Args)]
 pub struct OverArguments {
+    /// Extension that is to be loaded
+    #[arg(value_enum, default_value_t = Extension::Gss)]
+    pub what: Extension,
     /// Congestion control that gentle slow start extends
     #[arg(long, value_enum, default_value_t = Over::Cubic)]
     pub over: Over,
@@ -77,11 +81,11 @@ pub struct LoadArguments {
     #[arg(long, value_name = "PATH", conflicts_with = "canary")]
     pub cgroup: Option<PathBuf>,
     /// Try it on a share of the new connections of a cgroup, and take it back
-    #[arg(long, value_name = "cgroup=PATH", value_parser = canary, requires = "duration")]
+    #[arg(long, value_name = "cgroup=PATH", value_parser = canary)]
     pub canary: Option<PathBuf>,
-    /// Duration of the trial
-    #[arg(long = "for", value_name = "10m", value_parser = duration, default_value = "10m", id = "duration")]
-    pub duration: Duration,
+    /// Duration of the trial [default: 10m]; without one, time after which grants end [default: never]
+    #[arg(long = "for", value_name = "10m", value_parser = duration, id = "duration")]
+    pub duration: Option<Duration>,
     /// Share of the new connections that the trial changes; the others are the comparison
     #[arg(long, value_name = "50%", value_parser = share, default_value = "50%", requires = "canary")]
     pub share: f64,
@@ -112,7 +116,7 @@ pub struct UnloadArguments {
 #[derive(Args)]
 pub struct HoldArguments {
     /// Schemes such as newreno+gss
-    #[arg(value_name = "SCHEME", required_unless_present_any = ["mark", "m21_port", "m21_host"])]
+    #[arg(value_name = "SCHEME", required_unless_present_any = ["mark", "m21_port", "m21_host", "grants"])]
     pub controls: Vec<String>,
     /// Mark packets of a device while its queue holds this many bytes or more
     #[arg(long, value_name = "NETNS:DEVICE:BYTES", value_parser = port)]
@@ -123,6 +127,21 @@ pub struct HoldArguments {
     /// Obey M21's windows in a network namespace of this process's cgroup
     #[arg(long, value_name = "NETNS")]
     pub m21_host: Vec<PathBuf>,
+    /// Grant windows at a device: its rate in bytes a second, the queue in bytes, the time of unused windows in ns, segments of a turn, and
+    /// bytes of a segment
+    #[arg(long, value_name = "NETNS:DEVICE:RATE:QUEUE:IDLE:TURN:SEGMENT", value_parser = granting)]
+    pub grants: Vec<Granting>,
+}
+
+/// A device in a network namespace that grants windows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Granting {
+    /// File of the namespace.
+    pub namespace: PathBuf,
+    /// The device.
+    pub device: String,
+    /// Constants of the programs.
+    pub constants: Constants,
 }
 
 /// A device in a network namespace, and a number of bytes.
@@ -180,6 +199,21 @@ fn port(text: &str) -> Result<Port, String> {
     Ok(Port { namespace: namespace.into(), device: device.into(), bytes })
 }
 
+fn granting(text: &str) -> Result<Granting, String> {
+    let wrong = || {
+        "use NETNS:DEVICE:RATE:QUEUE:IDLE:TURN:SEGMENT, such as /run/netns/c:eth0:125000000:16384:10000000:1:1448"
+            .to_string()
+    };
+    let parts: Vec<&str> = text.rsplitn(7, ':').collect();
+    let [segment, turn, idle, queue, rate, device, namespace] = parts[..] else { return Err(wrong()) };
+    let numbers = [rate, queue, idle, turn, segment].map(|part| part.parse::<u64>().ok().filter(|number| *number > 0));
+    let [Some(rate), Some(queue), Some(idle_ns), Some(turn), Some(segment)] = numbers else { return Err(wrong()) };
+    let [turn, segment] = [turn, segment].map(|number| u32::try_from(number).ok().filter(|number| *number <= 65_535));
+    let (turn, segment) = turn.zip(segment).ok_or_else(wrong)?;
+    let constants = Constants::of_all(rate, queue, idle_ns, segment, turn);
+    Ok(Granting { namespace: namespace.into(), device: device.into(), constants })
+}
+
 fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || "use a whole number of s, m or h, such as 90s, 10m or 1h, at most 24h".to_string();
     let unit = text.chars().last().ok_or_else(wrong)?;
@@ -224,6 +258,15 @@ mod tests {
         let wanted = Port { namespace: "/proc/7/fd/9".into(), device: "l3".into(), bytes: 30_000 };
         assert_eq!(port("/proc/7/fd/9:l3:30000"), Ok(wanted));
         assert!(port("l3:30000").is_err() && port("/run/netns/a:l3:x").is_err());
+    }
+
+    #[test]
+    fn devices_that_grant_have_seven_parts() {
+        let found = granting("/proc/7/fd/9:l3:125000000:16384:10000000:2:1448").unwrap();
+        assert_eq!((found.device.as_str(), found.constants.turn, found.constants.segment), ("l3", 2, 1_448));
+        for text in ["l3:1:1:1:1:1", "/a:l3:1:1:1:0:1448", "/a:l3:x:1:1:1:1448", "/a:l3:1:1:1:1:70000"] {
+            assert!(granting(text).is_err(), "{text}");
+        }
     }
 
     #[test]

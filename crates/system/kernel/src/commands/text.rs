@@ -1,27 +1,40 @@
 //! Texts of the commands for people.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use super::loaded::Loaded;
 use crate::canary::{Ended, Options, Report};
 use crate::cgroup::Cgroup;
 use crate::control::Control;
+use crate::grants::Counted;
 use crate::list;
 use crate::prediction::{Predicted, Prediction};
 use crate::requirements::Requirement;
 use crate::trial::{Difference, Figures, Verdict};
 
 /// Loaded grants, and how to verify and undo them.
-pub fn grants_loaded(device: &str, cgroup: Option<&Cgroup>) -> String {
+pub fn grants_loaded(device: &str, cgroup: Option<&Cgroup>, acts: Option<Duration>) -> String {
     let whose = cgroup.map_or("every program".into(), |cgroup| cgroup.path.display().to_string());
+    let until = acts.map(|acts| format!(" It grants nothing after {} s.", acts.as_secs())).unwrap_or_default();
     format!(
-        "grants is loaded at {device} for new connections of {whose}, until `fanin kernel unload` or the next boot.\n\
-         Verify: tc filter show dev {device} egress\nUndo:   fanin kernel unload grants\n"
+        "grants is loaded at {device} for new connections of {whose}, until `fanin kernel unload` or the next boot.{until}\n\
+         Verify: fanin kernel status\nUndo:   fanin kernel unload grants\n"
     )
 }
 
-pub fn grants_status(devices: &[i32]) -> String {
-    devices.iter().map(|index| format!("grants: network device {index}\n")).collect()
+pub fn grants_status(devices: &[Counted]) -> String {
+    let mut text = String::new();
+    for one in devices {
+        let name = one.name.as_deref().unwrap_or("of another network namespace");
+        let _ = writeln!(text, "grants: network device {} ({name})", one.device);
+        let _ = writeln!(
+            text,
+            "  windows lowered: {}, ACKs made: {}, refused: {}; connections that wait: {}",
+            one.lowered, one.woken, one.failed, one.waiting
+        );
+    }
+    text
 }
 
 pub fn grants_unloaded(devices: usize) -> String {
@@ -31,8 +44,8 @@ pub fn grants_unloaded(devices: usize) -> String {
     }
 }
 
-pub fn requirements(control: &Control, found: &[Requirement]) -> String {
-    let mut text = format!("{control}: {}\n", control.says);
+pub fn requirements(name: &str, says: &str, found: &[Requirement]) -> String {
+    let mut text = format!("{name}: {says}\n");
     for one in found {
         let state = if one.met { "ok" } else { "lacking" };
         let _ = writeln!(text, "  {:<18} {state:<8} {}", one.what, one.note);
@@ -118,7 +131,7 @@ pub fn report(report: &Report) -> String {
         text += &predicted(prediction);
     }
     let _ = writeln!(text, "\n{}", verdict(&report.verdict));
-    if report.control == list::GRANTS {
+    if report.control == list::GRANTS.scheme {
         let _ = writeln!(text, "Timeouts are pauses of more than 150 ms in a response. The programs were removed.");
     } else {
         let _ = writeln!(text, "{} open connections returned to their own congestion control.", report.returned);
