@@ -1,0 +1,6 @@
+//! Tests of the limiter.
+
+mod file;
+mod properties;
+mod vectors;
+mod waits;
