@@ -56,13 +56,14 @@ check: ## run everything required before a release: .ci/run, long tests, licence
 	@.ci/run
 	@$(MAKE) --no-print-directory check-long cost validate-check web-check fuzz-check
 
-check-long: deny properties ## run what is too long for CI, for every night: the papers' quick verdicts, every combination of TCP's switches, 2,000 cases of the daemon, coverage of confidence intervals, OpenTelemetry, licences
+check-long: deny properties ## run what is too long for CI, for every night: the papers' quick verdicts, every combination of TCP's switches, 2,000 cases of the daemon, coverage of confidence intervals, OpenTelemetry, object stores, licences
 	@scripts/setup.sh rust
 	cargo test --locked --package fanin-cli --test all -- --ignored
 	cargo test --locked --package fanin-tcp --test all -- --ignored
 	CASES=2000 cargo test --locked --package fanin-daemon --test all -- machine::
 	cargo clippy --locked --package fanin-cli --package fanin-daemon --features opentelemetry --all-targets -- -D warnings
 	cargo test --locked --package fanin-daemon --features opentelemetry --test all -- opentelemetry
+	cargo test --locked --package fanin-limit --features object_store
 
 properties: ## run the property tests with CASES (10000) cases each from SEED (random, printed); hours
 	@scripts/setup.sh rust

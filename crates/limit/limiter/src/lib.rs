@@ -26,9 +26,13 @@ mod file;
 mod limiter;
 #[cfg(feature = "std")]
 mod metrics;
+#[cfg(feature = "object_store")]
+pub mod object_store;
 mod queue;
 mod settings;
 mod slots;
+#[cfg(feature = "tower")]
+pub mod tower;
 #[cfg(feature = "std")]
 mod wait;
 

@@ -2,5 +2,6 @@
 
 mod file;
 mod properties;
+mod tower;
 mod vectors;
 mod waits;
