@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-browser python-test lint texts check check-long properties deny reproduce scorecards docs web fuzz kernel kernel-test release release-check reproducible publish-check clean
+.PHONY: help build demo test test-rust test-go test-python test-browser python-test lint texts check check-long properties deny reproduce scorecards docs web fuzz kernel kernel-test release release-check reproducible publish-check clean
 
 help: ## list these targets; `make measurements` lists measurements and long tests
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -17,7 +17,7 @@ build: ## build target/release/fanin
 demo: build ## compare schemes on the papers' settings: the main job
 	@scripts/demo.sh
 
-test: test-rust test-python test-browser ## run all tests, including the report in a browser and the Python package's quick tests, and check dependency rules
+test: test-rust test-go test-python test-browser ## run all tests, including the Go module's, the report in a browser and the Python package's quick tests, and check dependency rules
 
 # Twice as many threads as cores: many tests of the daemon wait.
 test-rust:
@@ -27,6 +27,11 @@ test-rust:
 	@RUST_TEST_THREADS=$$((2 * $$(nproc))) scripts/limit.py cargo test --workspace --locked
 	@python3 scripts/dependencies.py
 	@python3 scripts/import_cycles.py
+
+# Without a network: the module has no dependencies.
+test-go:
+	@if command -v go >/dev/null; then cd go/limit && export GOTOOLCHAIN=local && go vet ./... && go test ./...; \
+	    else echo "skipped: the Go module's tests, since there is no go"; fi
 
 test-python:
 	@scripts/limit.py scripts/python.sh quick

@@ -109,8 +109,10 @@ impl Limiter {
     /// Records a request that would not have to wait, and returns its ticket; else nothing.
     pub fn try_request(&mut self, now: u64, expected: Option<u64>) -> Option<Ticket> {
         self.advance(now);
+        let mean = self.mean;
         let charge = self.charge_of(expected);
         if self.slots.waiting() > 0 || !self.fits(charge) {
+            self.mean = mean;
             return None;
         }
         let ticket = self.slots.take(charge, self.now);

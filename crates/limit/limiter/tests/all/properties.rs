@@ -97,11 +97,11 @@ proptest! {
     }
 }
 
-#[test]
-fn million_random_ends_leave_no_byte() {
-    let mut limiter = Limiter::new(Settings { budget: Some(1 << 20), ..Settings::default() });
+/// The random requests and ends of `vectors/limit.json`.
+fn at_random(settings: Settings, steps: u64) -> Limiter {
+    let mut limiter = Limiter::new(settings);
     let (mut live, mut random, mut now) = (Vec::new(), 1u64, 0);
-    for _ in 0..1_000_000 {
+    for _ in 0..steps {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let (kind, size) = (random >> 61, random >> 40 & 0xF_FFFF);
         now += random >> 50 & 0xFFF;
@@ -119,13 +119,38 @@ fn million_random_ends_leave_no_byte() {
                 }
                 _ => limiter.cancel(now, ticket),
             }
-            // A waiting request cannot finish.
-            limiter.cancel(now, ticket);
             while limiter.admit_next(now).is_some() {}
         }
     }
     live.into_iter().for_each(|ticket| limiter.cancel(now, ticket));
+    limiter
+}
+
+#[test]
+fn million_random_ends_leave_no_byte() {
+    let limiter = at_random(Settings { budget: Some(1 << 20), ..Settings::default() }, 1_000_000);
     let figures = limiter.figures();
     assert_eq!((figures.in_flight, figures.outstanding, figures.waiting), (0, 0, 0));
     assert!(figures.responses > 100_000 && figures.cancelled > 100_000 && figures.waited > 1_000, "{figures:?}");
+}
+
+/// `UPDATE=1` prints the figures.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "figures are updated on request")]
+fn random_requests_have_the_same_figures_in_every_language() {
+    let file: serde_json::Value = serde_json::from_str(include_str!("../../../../../vectors/limit.json")).unwrap();
+    for case in file["random"]["cases"].as_array().unwrap() {
+        let settings = Settings::from_json(&case["settings"].to_string()).unwrap();
+        let figures = at_random(settings, file["random"]["steps"].as_u64().unwrap()).figures();
+        let found = serde_json::json!({
+            "in_flight": figures.in_flight, "waiting": figures.waiting, "limit": figures.limit, "window": figures.window,
+            "mean": figures.mean, "admitted": figures.admitted, "waited": figures.waited, "waited_ns": figures.waited_ns,
+            "responses": figures.responses, "bytes": figures.bytes, "cancelled": figures.cancelled, "late": figures.late,
+        });
+        if std::env::var_os("UPDATE").is_some() {
+            println!("{}: {found}", case["settings"]);
+        } else {
+            assert_eq!(found, case["expect"], "{}", case["settings"]);
+        }
+    }
 }
