@@ -70,7 +70,7 @@ ALLOWED = {
         "fanin-execute fanin-fanout fanin-lab fanin-papers fanin-placement fanin-plan fanin-spec fanin-units",
         "serde serde_json thiserror toml",
     ),
-    # Sockets; beside the C interface the one crate with `unsafe` in it.
+    # Sockets; beside the C interfaces the one crate with `unsafe` in it.
     "fanin-ring": ("", "io-uring nix socket2"),
     # Scenarios on real TCP.
     "fanin-testbed": (
@@ -82,6 +82,7 @@ ALLOWED = {
         "fanin-fanout fanin-laws fanin-units",
         "async-trait bytes futures-core http http-body object_store pin-project-lite serde_json thiserror tower-layer tower-service",
     ),
+    "fanin-limit-c": ("fanin-limit", ""),
     # The proxy: its clock and memory, and where keys are.
     "fanin-proxy-core": ("fanin-ring fanin-units", "serde"),
     "fanin-proxy-routing": ("", "crc32fast libm md-5 sha2"),
