@@ -30,7 +30,7 @@ test-rust:
 
 # Without a network: the module has no dependencies.
 test-go:
-	@if command -v go >/dev/null; then cd go/limit && export GOTOOLCHAIN=local && go vet ./... && go test ./...; \
+	@if command -v go >/dev/null; then cd go/limit && export GOTOOLCHAIN=local && go vet ./... && go test -count=1 ./...; \
 	    else echo "skipped: the Go module's tests, since there is no go"; fi
 
 test-python:

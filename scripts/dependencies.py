@@ -141,7 +141,7 @@ ALLOWED = {
     # Arguments, terminal, exit codes: all else is the library's.
     "fanin-cli": ("fanin fanin-daemon fanin-proxy", "anstream anstyle clap clap_complete indicatif serde_json signal-hook terminal_size textwrap"),
     # The library as Python calls it, and the program. The others turn on features only.
-    "fanin-python": ("fanin fanin-cli fanin-report", "arrow-array arrow-schema base64 pyo3 scopeguard serde_json"),
+    "fanin-python": ("fanin fanin-cli fanin-limit fanin-report", "arrow-array arrow-schema base64 pyo3 scopeguard serde_json"),
 }
 # Tests may also use these, and the workspace crates that their own crate may use.
 ALLOWED_IN_TESTS = set("bytes etherparse http-body-util fanin fanin-apps fanin-assemble fanin-browser fanin-execute fanin-fanout fanin-lab fanin-laws fanin-limit fanin-memcache fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-roles fanin-sim fanin-simulate fanin-spec fanin-tcp fanin-tables fanin-testing fanin-transport fanin-units hex insta mio pcap-file proptest rand_core rand_xoshiro rcgen rustls scopeguard serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
