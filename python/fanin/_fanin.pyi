@@ -226,7 +226,7 @@ class Grant:
         """Ends the request with a complete response of this size, or of the bytes received if these are more."""
 
     def release(self) -> None:
-        """Gives back what a failed or cancelled request holds; no effect after its end."""
+        """Gives back the bytes of a failed or cancelled request; no effect after its end."""
 
     def __enter__(self) -> Grant: ...
     def __exit__(self, *error: object) -> None: ...

@@ -161,7 +161,7 @@ impl Wait {
         granted.take().map(|held| Grant(Mutex::new(Some(held))))
     }
 
-    /// Leaves the queue, or gives back what was not claimed.
+    /// Leaves the queue, or gives back the bytes of an unclaimed grant.
     fn cancel(&self) {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let held = (waiting.ready.take(), waiting.granted.take());
@@ -208,7 +208,7 @@ impl Grant {
         }
     }
 
-    /// Gives back what a failed or cancelled request holds; no effect after its end.
+    /// Gives back the bytes of a failed or cancelled request; no effect after its end.
     fn release(&self) {
         drop(self.take());
     }

@@ -81,7 +81,7 @@ class _Body:
         return part
 
     def read(self, amt: int | None = None) -> Any:
-        """Read at most so many bytes, or all."""
+        """Read at most `amt` bytes, or all."""
         return self._count(self._body.read(amt), amt)
 
     def iter_chunks(self, chunk_size: int = 1024) -> Any:
@@ -109,7 +109,7 @@ class _AsyncBody(_Body):
     """The body of an object, otherwise as aiobotocore's."""
 
     async def read(self, amt: int | None = None) -> bytes:
-        """Read at most so many bytes, or all."""
+        """Read at most `amt` bytes, or all."""
         return self._count(await (self._body.read() if amt is None else self._body.read(amt)), amt)
 
     async def iter_chunks(self, chunk_size: int = 1024) -> AsyncIterator[bytes]:

@@ -32,7 +32,7 @@ struct State {
 }
 
 impl State {
-    /// Admits what may be sent; returns whether threads are among it.
+    /// Admits waiting requests that fit; returns whether threads are among them.
     fn admit(&mut self, now: u64) -> bool {
         let mut has_threads = false;
         while let Some(ticket) = self.limiter.admit_next(now) {
@@ -102,7 +102,7 @@ impl Handle {
         Some(ticket)
     }
 
-    /// Admits what may be sent, and wakes threads.
+    /// Admits waiting requests that fit, and wakes threads.
     fn wake(&self, mut state: MutexGuard<'_, State>, now: u64) {
         let has_threads = state.admit(now);
         drop(state);
