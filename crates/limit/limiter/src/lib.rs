@@ -30,6 +30,8 @@ mod metrics;
 pub mod object_store;
 mod queue;
 mod settings;
+#[cfg(feature = "std")]
+mod share;
 mod slots;
 #[cfg(feature = "tower")]
 pub mod tower;

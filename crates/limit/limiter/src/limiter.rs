@@ -183,6 +183,11 @@ impl Limiter {
         }
     }
 
+    /// Replaces the budget; with a budget of zero, nothing is admitted.
+    pub fn set_budget(&mut self, bytes: u64) {
+        self.settings.budget = Some(bytes);
+    }
+
     /// Maximum number of bytes on their way. A response larger than this is admitted alone.
     pub fn limit(&self) -> u64 {
         self.permitted().min(self.budget())
@@ -215,7 +220,7 @@ impl Limiter {
     /// rounded to the nearest response, or sizes just above the mean would get a place less than it permits.
     fn fits(&self, charge: u64) -> bool {
         let sum = |part: u64| self.in_flight.checked_add(part);
-        self.in_flight == 0
+        self.in_flight == 0 && self.budget() > 0
             || sum(charge).is_some_and(|sum| sum <= self.budget())
                 && sum(charge.div_ceil(2)).is_some_and(|sum| sum <= self.permitted())
     }

@@ -3,14 +3,19 @@
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
+use std::io;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Wake;
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 use std::vec::Vec;
 
+use crate::share::Share;
 use crate::{Figures, Limiter, Settings, Ticket};
 
+/// Period after which a process with waiting requests adapts its part of a shared budget.
+const ADJUST: Duration = Duration::from_millis(5);
 /// Wakers that are taken while the limiter is locked, and called after it is unlocked.
 const BATCH: usize = 8;
 
@@ -58,6 +63,32 @@ impl Limit {
     pub fn new(settings: Settings) -> Limit {
         let state = State { limiter: Limiter::new(settings), wakers: Vec::new() };
         Limit { shared: Arc::new(Shared { state: Mutex::new(state), begun: Instant::now() }), caller: 0 }
+    }
+
+    /// A limiter whose budget all processes of the host share that use this folder, such as one in `/dev/shm`, with the same settings. Each
+    /// has its own algorithm. A process that ends, however it does, gives back its part at once; one that forks should do that before.
+    ///
+    /// # Errors
+    ///
+    /// If the settings have no budget, if files of the folder cannot be written and locked, or if 64 processes use it.
+    pub fn with_shared_budget(settings: Settings, folder: impl AsRef<Path>) -> io::Result<Limit> {
+        let Some(budget) = settings.budget else {
+            let why = "a shared budget needs the setting `budget`; write a size such as \"1 MiB\"";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        };
+        let mut share = Share::join(folder.as_ref(), budget)?;
+        let own = share.adjust(0, 0)?;
+        let limit = Limit::new(settings);
+        limit.shared.change(|limiter, _| limiter.set_budget(own));
+        let weak = Arc::downgrade(&limit.shared);
+        thread::Builder::new().name("fanin-limit".into()).spawn(move || {
+            while let Some(shared) = weak.upgrade() {
+                let is_waiting = shared.adjust(&mut share);
+                drop(shared);
+                thread::sleep(if is_waiting { ADJUST } else { ADJUST * 4 });
+            }
+        })?;
+        Ok(limit)
     }
 
     /// The same limiter for another caller. Callers with waiting requests get equal shares of bytes; each number is one.
@@ -118,6 +149,17 @@ impl Shared {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adapts this process's part of a shared budget to its requests; returns whether some wait.
+    fn adjust(&self, share: &mut Share) -> bool {
+        let figures = self.lock().limiter.figures();
+        let waiting = u64::from(figures.waiting).saturating_mul(figures.mean.max(1));
+        // A process without its files keeps its part.
+        if let Ok(own) = share.adjust(figures.in_flight.saturating_add(waiting), figures.in_flight) {
+            self.change(|limiter, _| limiter.set_budget(own));
+        }
+        figures.waiting > 0
     }
 
     /// Changes the limiter, and wakes those that it admits then.

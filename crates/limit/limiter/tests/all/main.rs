@@ -2,6 +2,7 @@
 
 mod file;
 mod properties;
+mod share;
 mod tower;
 mod vectors;
 mod waits;
