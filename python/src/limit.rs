@@ -2,6 +2,8 @@
 //! request is admitted.
 
 use std::future::Future;
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
@@ -90,8 +92,15 @@ pub struct Limit(Shared);
 #[pymethods]
 impl Limit {
     #[new]
-    fn new(py: Python<'_>, text: &str) -> PyResult<Limit> {
-        Ok(Limit(Shared::new(settings(py, text)?)))
+    #[pyo3(signature = (text, shared = None))]
+    fn new(py: Python<'_>, text: &str, shared: Option<PathBuf>) -> PyResult<Limit> {
+        let settings = settings(py, text)?;
+        let Some(folder) = shared else { return Ok(Limit(Shared::new(settings))) };
+        let limit = Shared::with_shared_budget(settings, &folder);
+        limit.map(Limit).map_err(|why| match why.kind() {
+            ErrorKind::InvalidInput => asked(py, &why.to_string()),
+            kind => io::Error::new(kind, format!("{}: {why}", folder.display())).into(),
+        })
     }
 
     /// A grant without a wait, if there is one.

@@ -4,6 +4,8 @@ import asyncio
 import json
 import pathlib
 import re
+import subprocess
+import sys
 import threading
 import time
 
@@ -140,6 +142,29 @@ def test_timeouts_errors_and_lost_grants_leave_no_byte():
     grant.expect(7)
     assert holds_nothing(limit)
     assert limit.figures()["responses"] == 0
+
+
+def test_killed_process_gives_back_its_part_of_a_shared_budget(tmp_path):
+    holder = (
+        "import sys, fanin.limit, time\n"
+        "limit = fanin.limit.Limit(law='one-all', budget='64 KB', shared=sys.argv[1])\n"
+        "held = [limit.acquire(1000) for _ in range(64)]\n"
+        "print('held', flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", holder, tmp_path], stdout=subprocess.PIPE) as child:
+        assert child.stdout.readline() == b"held\n"
+        limit = Limit(law="one-all", budget="64 KB", shared=tmp_path)
+        with pytest.raises(TimeoutError):
+            limit.acquire(1000, timeout=0.05)
+        child.kill()
+        held = [limit.acquire(1000, timeout=120) for _ in range(64)]
+    assert limit.figures()["in_flight"] == 64_000
+    del held
+    with pytest.raises(ValueError, match="needs the setting `budget`"):
+        Limit(shared=tmp_path)
+    with pytest.raises(OSError, match="/proc/nonexistent: "):
+        Limit(budget="1 MB", shared="/proc/nonexistent")
 
 
 def test_tasks_wait_and_cancelled_ones_leave_the_queue():

@@ -30,15 +30,25 @@ class Limit(_fanin.Limit):
 
     `law` is `ictcp-window`, `sw` or `one-all`; `link` is the rate of the host's link, `budget` the maximum number of bytes in flight, and
     `expected` the assumed size of a response before any is known. Callers with waiting requests get equal shares of bytes.
+
+    Processes that give the same folder as `shared`, such as one in `/dev/shm`, divide the budget. A process that ends, or is killed, gives
+    back its part at once. Make the limit after a fork.
     """
 
-    def __new__(cls, settings: str | os.PathLike[str] | Mapping[str, Any] | None = None, /, **keys: Any) -> Limit:
+    def __new__(
+        cls,
+        settings: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+        /,
+        *,
+        shared: str | os.PathLike[str] | None = None,
+        **keys: Any,
+    ) -> Limit:
         """Read the settings; an error names the key, the problem and the solution."""
         if settings is None or isinstance(settings, Mapping):
-            return super().__new__(cls, json.dumps({**(settings or {}), **keys}))
+            return super().__new__(cls, json.dumps({**(settings or {}), **keys}), shared)
         if keys:
             raise TypeError(f"settings from a file and by name ({', '.join(keys)}); use one of the two")
-        return super().__new__(cls, pathlib.Path(settings).read_text())
+        return super().__new__(cls, pathlib.Path(settings).read_text(), shared)
 
     def acquire(self, expected: int | None = None, *, caller: int = 0, timeout: float | None = None) -> Grant:
         """Wait in this thread until a response of this size, if the request states one, may be requested.

@@ -198,6 +198,11 @@ impl Limiter {
         self.in_flight
     }
 
+    /// Requests that wait for admission.
+    pub fn waiting(&self) -> u32 {
+        self.slots.waiting()
+    }
+
     /// Mean size of responses; before the first one that of stated sizes, or the assumed size.
     pub fn mean(&self) -> u64 {
         self.mean.map_or(self.settings.expected, |mean| mean >> MEAN_BITS)

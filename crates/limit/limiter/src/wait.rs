@@ -99,6 +99,10 @@ impl Limit {
 
     /// Waits, without a task, until a response of this size may be requested. Give `None` if the request does not state its size.
     pub fn acquire(&self, expected: impl Into<Option<u64>>) -> Grant {
+        let expected = expected.into();
+        if let Some(grant) = self.try_acquire(expected) {
+            return grant;
+        }
         let waker = Waker::from(Arc::new(Parker(thread::current())));
         let mut ready = self.ready(expected);
         loop {
@@ -112,6 +116,10 @@ impl Limit {
     /// Waits as [`acquire`](Limit::acquire) does, for at most this long.
     #[expect(clippy::disallowed_methods, reason = "a wait with a limit")]
     pub fn acquire_timeout(&self, expected: impl Into<Option<u64>>, timeout: Duration) -> Option<Grant> {
+        let expected = expected.into();
+        if let Some(grant) = self.try_acquire(expected) {
+            return Some(grant);
+        }
         let begun = Instant::now();
         let waker = Waker::from(Arc::new(Parker(thread::current())));
         let mut ready = self.ready(expected);
@@ -144,7 +152,8 @@ impl Limit {
 impl Shared {
     /// Nanoseconds since the limiter's start.
     fn now(&self) -> u64 {
-        self.begun.elapsed().as_nanos() as u64
+        let elapsed = self.begun.elapsed();
+        elapsed.as_secs() * 1_000_000_000 + u64::from(elapsed.subsec_nanos())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -167,6 +176,9 @@ impl Shared {
         let now = self.now();
         let mut state = self.lock();
         change(&mut state.limiter, now);
+        if state.limiter.waiting() == 0 {
+            return;
+        }
         loop {
             let mut admitted: [Option<Waker>; BATCH] = [const { None }; BATCH];
             let mut count = 0;
