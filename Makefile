@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-browser python-test lint texts check check-long properties deny reproduce scorecards docs web fuzz kernel kernel-test release release-check reproducible publish-check clean
+.PHONY: help build demo test test-rust test-go test-python test-browser python-test lint texts check check-long properties deny reproduce scorecards docs web fuzz kernel kernel-test release release-check reproducible publish-check clean
 
 help: ## list these targets; `make measurements` lists measurements and long tests
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -17,7 +17,7 @@ build: ## build target/release/fanin
 demo: build ## compare schemes on the papers' settings: the main job
 	@scripts/demo.sh
 
-test: test-rust test-python test-browser ## run all tests, including the report in a browser and the Python package's quick tests, and check dependency rules
+test: test-rust test-go test-python test-browser ## run all tests, including the Go module's, the report in a browser and the Python package's quick tests, and check dependency rules
 
 # Twice as many threads as cores: many tests of the daemon wait.
 test-rust:
@@ -27,6 +27,11 @@ test-rust:
 	@RUST_TEST_THREADS=$$((2 * $$(nproc))) scripts/limit.py cargo test --workspace --locked
 	@python3 scripts/dependencies.py
 	@python3 scripts/import_cycles.py
+
+# Without a network: the module has no dependencies.
+test-go:
+	@if command -v go >/dev/null; then cd go/limit && export GOTOOLCHAIN=local && go vet ./... && go test -count=1 ./...; \
+	    else echo "skipped: the Go module's tests, since there is no go"; fi
 
 test-python:
 	@scripts/limit.py scripts/python.sh quick
@@ -56,13 +61,14 @@ check: ## run everything required before a release: .ci/run, long tests, licence
 	@.ci/run
 	@$(MAKE) --no-print-directory check-long cost validate-check web-check fuzz-check
 
-check-long: deny properties ## run what is too long for CI, for every night: the papers' quick verdicts, every combination of TCP's switches, 2,000 cases of the daemon, coverage of confidence intervals, OpenTelemetry, licences
+check-long: deny properties ## run what is too long for CI, for every night: the papers' quick verdicts, every combination of TCP's switches, 2,000 cases of the daemon, coverage of confidence intervals, OpenTelemetry, object stores, licences
 	@scripts/setup.sh rust
 	cargo test --locked --package fanin-cli --test all -- --ignored
 	cargo test --locked --package fanin-tcp --test all -- --ignored
 	CASES=2000 cargo test --locked --package fanin-daemon --test all -- machine::
 	cargo clippy --locked --package fanin-cli --package fanin-daemon --features opentelemetry --all-targets -- -D warnings
 	cargo test --locked --package fanin-daemon --features opentelemetry --test all -- opentelemetry
+	cargo test --locked --package fanin-limit --features object_store
 
 properties: ## run the property tests with CASES (10000) cases each from SEED (random, printed); hours
 	@scripts/setup.sh rust

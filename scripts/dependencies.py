@@ -70,13 +70,19 @@ ALLOWED = {
         "fanin-execute fanin-fanout fanin-lab fanin-papers fanin-placement fanin-plan fanin-spec fanin-units",
         "serde serde_json thiserror toml",
     ),
-    # Sockets; beside the C interface the one crate with `unsafe` in it.
+    # Sockets; beside the C interfaces the one crate with `unsafe` in it.
     "fanin-ring": ("", "io-uring nix socket2"),
     # Scenarios on real TCP.
     "fanin-testbed": (
         "fanin-apps fanin-assemble fanin-driver fanin-fabric fanin-fanout fanin-lab fanin-placement fanin-plan-files fanin-ring fanin-spec fanin-tables fanin-units",
         "mio netlink-packet-core netlink-packet-route netlink-sys nix postcard procfs serde serde_json socket2 tempfile thiserror",
     ),
+    # The window over servers as a library, for clients that exist.
+    "fanin-limit": (
+        "fanin-fanout fanin-laws fanin-units",
+        "async-trait bytes futures-core http http-body object_store pin-project-lite serde_json thiserror tower-layer tower-service",
+    ),
+    "fanin-limit-c": ("fanin-limit", ""),
     # The proxy: its clock and memory, and where keys are.
     "fanin-proxy-core": ("fanin-ring fanin-units", "serde"),
     "fanin-proxy-routing": ("", "crc32fast libm md-5 sha2"),
@@ -135,10 +141,10 @@ ALLOWED = {
     # Arguments, terminal, exit codes: all else is the library's.
     "fanin-cli": ("fanin fanin-daemon fanin-kernel fanin-proxy", "anstream anstyle clap clap_complete indicatif serde_json signal-hook terminal_size textwrap"),
     # The library as Python calls it, and the program. The others turn on features only.
-    "fanin-python": ("fanin fanin-cli fanin-report", "arrow-array arrow-schema base64 pyo3 scopeguard serde_json"),
+    "fanin-python": ("fanin fanin-cli fanin-limit fanin-report", "arrow-array arrow-schema base64 pyo3 scopeguard serde_json"),
 }
 # Tests may also use these, and the workspace crates that their own crate may use.
-ALLOWED_IN_TESTS = set("bytes etherparse fanin fanin-apps fanin-assemble fanin-browser fanin-execute fanin-fanout fanin-lab fanin-laws fanin-memcache fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-roles fanin-sim fanin-simulate fanin-spec fanin-tcp fanin-tables fanin-testing fanin-transport fanin-units hex insta mio pcap-file proptest rand_core rand_xoshiro rcgen rustls scopeguard serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
+ALLOWED_IN_TESTS = set("bytes etherparse http-body-util fanin fanin-apps fanin-assemble fanin-browser fanin-execute fanin-fanout fanin-lab fanin-laws fanin-limit fanin-memcache fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-roles fanin-sim fanin-simulate fanin-spec fanin-tcp fanin-tables fanin-testing fanin-transport fanin-units hex insta mio pcap-file proptest rand_core rand_xoshiro rcgen rustls scopeguard serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
 # Build scripts run on the builder's machine.
 ALLOWED_IN_BUILDS = {"fanin-simulate": {"hex", "sha2", "toml"}}
 WITHOUT_STD = ["fanin-units", "fanin-laws", "fanin-fanout", "fanin-memcache"]

@@ -51,7 +51,7 @@ ruff format --quiet --config python/pyproject.toml --check python bench/python
 quietly abi3audit --strict "$wheel"
 python python/scripts/sections.py --check
 tests=python/tests
-[ "$what" != quick ] || tests="python/tests/test_executors.py python/tests/test_laws.py python/tests/test_program.py python/tests/test_results.py python/tests/test_scenarios.py python/tests/test_transports.py"
+[ "$what" != quick ] || tests="python/tests/test_executors.py python/tests/test_laws.py python/tests/test_limit.py python/tests/test_program.py python/tests/test_results.py python/tests/test_scenarios.py python/tests/test_transports.py"
 # shellcheck disable=SC2086 # they are words
 FANIN=${FANIN:-$PWD/target/release/fanin} python -m pytest --quiet -p no:cacheprovider $tests
 

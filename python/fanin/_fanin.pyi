@@ -1,8 +1,9 @@
 """The library as Python calls it; `fanin` has what is for people."""
 
 import os
+from collections.abc import Callable
 
-from typing_extensions import CapsuleType
+from typing_extensions import CapsuleType, Self
 
 from fanin.means import Means
 
@@ -182,3 +183,50 @@ def reproduce(
     papers_in: str | None,
 ) -> Reproduced: ...
 def papers(papers_in: str | None) -> list[str]: ...
+
+class Limiter:
+    """The limiter's arithmetic, for event loops and tests. Times are in nanoseconds since any moment."""
+
+    def __new__(cls, text: str) -> Limiter: ...
+    def request(self, now: int, caller: int, expected: int | None) -> int: ...
+    def admit_next(self, now: int) -> int | None: ...
+    def is_admitted(self, ticket: int) -> bool: ...
+    def expect(self, ticket: int, bytes: int) -> None: ...
+    def received(self, ticket: int, bytes: int) -> None: ...
+    def finish(self, now: int, ticket: int, bytes: int) -> None: ...
+    def cancel(self, now: int, ticket: int) -> None: ...
+    def figures(self) -> dict[str, int]: ...
+
+class Limit:
+    def __new__(cls, text: str, shared: str | os.PathLike[str] | None = None) -> Self: ...
+    def try_acquire(self, expected: int | None = None) -> Grant | None:
+        """A grant without a wait, if there is one."""
+
+    def wait(self, expected: int | None, caller: int, wake: Callable[[], object]) -> Wait: ...
+    def figures(self) -> dict[str, int]:
+        """Counters and state."""
+
+    def prometheus(self) -> str:
+        """The figures in Prometheus' text format."""
+
+class Wait:
+    def claim(self) -> Grant | None: ...
+    def cancel(self) -> None: ...
+
+class Grant:
+    """Permission for one response, and its share of the bytes in flight. It ends when it is finished, released, or no longer used."""
+
+    def expect(self, bytes: int) -> None:
+        """Corrects the expected size, such as by the response's header."""
+
+    def received(self, bytes: int) -> None:
+        """Records bytes that have arrived: others may use their place."""
+
+    def finish(self, bytes: int = 0) -> None:
+        """Ends the request with a complete response of this size, or of the bytes received if these are more."""
+
+    def release(self) -> None:
+        """Gives back the bytes of a failed or cancelled request; no effect after its end."""
+
+    def __enter__(self) -> Grant: ...
+    def __exit__(self, *error: object) -> None: ...

@@ -8,6 +8,7 @@ mod failure;
 mod frame;
 mod lab;
 mod law;
+mod limit;
 mod paper;
 mod scenario;
 mod show;
@@ -88,6 +89,10 @@ fn _fanin(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<law::Ack>()?;
     module.add_class::<law::Met>()?;
     module.add_class::<law::Window>()?;
+    module.add_class::<limit::Limiter>()?;
+    module.add_class::<limit::Limit>()?;
+    module.add_class::<limit::Wait>()?;
+    module.add_class::<limit::Grant>()?;
     for function in [
         wrap_pyfunction!(law::register, module)?,
         wrap_pyfunction!(work, module)?,

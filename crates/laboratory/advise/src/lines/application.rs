@@ -12,6 +12,9 @@ impl Lines {
             let lines = [
                 format!("# request up to {bytes} at a time: send the next request when a response is complete"),
                 format!("# Spark: spark.reducer.maxSizeInFlight = {bytes}"),
+                format!(
+                    "# HTTP, gRPC, S3, Dask: fanin-limit with {{\"law\": \"one-all\", \"budget\": \"{bytes}\"}} (docs/limit.md)"
+                ),
             ];
             lines.into_iter().for_each(|line| self.apply(Where::Application, line));
             self.undo(Where::Application, "# request everything at once");
@@ -37,6 +40,7 @@ impl Lines {
         let apply = |words: String| Line { place: Where::Application, syntax: Syntax::Sh, line: words };
         self.apply.extend([
         apply(format!("# request from {k} servers at a time: send the next request when a response is complete")),
+            apply(format!("# HTTP, gRPC, S3, gomemcache: fanin-limit with {{\"law\": \"sw\", \"sliding_window\": {{\"initial\": {k}, \"most\": {k}, \"late\": \"100 s\"}}}} (docs/limit.md)")),
             apply(format!("# pymemcache: get_many of the keys of {k} servers, then of the next")),
             apply(format!("# S3 (boto3): TransferConfig(max_concurrency={k}); aws configure set default.s3.max_concurrent_requests {k}")),
             apply(format!("# HDFS, erasure coded: dfs.client.read.striped.threadpool.size = {k}")),
@@ -60,6 +64,12 @@ impl Lines {
                 None => format!("the concurrency limit `{law}`"),
             };
             let line = format!("fanin front --config front.toml  # a pool with {pool} (docs/front.md)");
+            self.apply(Where::Application, line);
+            let sized = match change.value("sliding_window.most") {
+                Some(most) => format!("\"sw\", \"sliding_window\": {{\"most\": {most}}}"),
+                None => format!("\"{law}\", \"link\": \"{}\"", after.link.client_rate.0.unwrap_or(after.link.rate)),
+            };
+            let line = format!("# or in the client itself: fanin-limit with {{\"law\": {sized}}} (docs/limit.md)");
             self.apply(Where::Application, line);
             self.undo(Where::Application, "# connect to memcached directly");
             self.verify(Where::Application, "fanin front --config front.toml --check");

@@ -1,0 +1,169 @@
+//! One budget for all processes of a host: slots that processes lock as files, in a folder.
+//!
+//! A slot is a 64th of the budget. A process holds a slot by an exclusive lock on its file, which the kernel releases when the process ends,
+//! however it ends. Each process has a file of its own, too, which says how many slots it needs and holds. A process takes free slots as it
+//! needs them, keeps them while no other process lacks its share, and gives back those above its share when one does.
+
+use std::format;
+use std::fs::{File, OpenOptions, TryLockError, create_dir_all};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::string::String;
+use std::vec::Vec;
+
+/// Slots of the budget, and maximum number of processes.
+pub(crate) const SLOTS: u8 = 64;
+
+/// A process's membership.
+#[derive(Debug)]
+pub(crate) struct Share {
+    folder: PathBuf,
+    budget: u64,
+    /// This process's file, which it locks.
+    own: File,
+    index: u8,
+    written: Option<Record>,
+    slots: Vec<File>,
+}
+
+/// Contents of a process's file: slots that it needs, and slots that it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub needed: u8,
+    pub held: u8,
+}
+
+impl Share {
+    /// Joins the processes that share a folder.
+    pub fn join(folder: &Path, budget: u64) -> io::Result<Share> {
+        create_dir_all(folder)?;
+        for index in 0..SLOTS {
+            if let Some(own) = locked(folder, "process", index)? {
+                let share = Share { folder: folder.into(), budget, own, index, written: None, slots: Vec::new() };
+                return Ok(share);
+            }
+        }
+        let why = format!("{SLOTS} processes share the budget, which is the maximum; use another folder");
+        Err(io::Error::new(ErrorKind::QuotaExceeded, why))
+    }
+
+    /// Bytes of one slot.
+    pub fn slot_bytes(&self) -> u64 {
+        (self.budget / u64::from(SLOTS)).max(1)
+    }
+
+    /// Takes or gives back slots so that these bytes fit, or this process's share of them. Bytes in flight keep their slots. Returns the budget
+    /// of this process.
+    pub fn adjust(&mut self, wanted: u64, in_flight: u64) -> io::Result<u64> {
+        let slots = |bytes: u64| bytes.div_ceil(self.slot_bytes()).clamp(1, SLOTS.into()) as u8;
+        let (needed, used) = (slots(wanted), slots(in_flight));
+        let others = self.others()?;
+        let held = self.slots.len() as u8;
+        let target = target(needed, held, &others);
+        let mut index = 0;
+        while (self.slots.len() as u8) < target && index < SLOTS {
+            self.slots.extend(locked(&self.folder, "slot", index)?);
+            index += 1;
+        }
+        // The lock ends with its file.
+        self.slots.truncate(self.slots.len().min(target.max(used).into()));
+        let record = Record { needed, held: self.slots.len() as u8 };
+        if self.written != Some(record) {
+            self.own.write_all_at(&[record.needed, record.held], 0)?;
+            self.written = Some(record);
+        }
+        let permitted = record.held.min(target);
+        Ok(if permitted == SLOTS { self.budget } else { u64::from(permitted) * self.slot_bytes() })
+    }
+
+    /// Records of other processes. The files of processes are created in order.
+    fn others(&self) -> io::Result<Vec<Record>> {
+        let mut found = Vec::new();
+        for index in (0..SLOTS).filter(|index| *index != self.index) {
+            let file = match OpenOptions::new().read(true).write(true).open(self.folder.join(name("process", index))) {
+                Ok(file) => file,
+                Err(why) if why.kind() == ErrorKind::NotFound => break,
+                Err(why) => return Err(why),
+            };
+            match file.try_lock() {
+                // Its process has ended.
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    let mut bytes = [1, 0];
+                    let _ = file.read_at(&mut bytes, 0)?;
+                    found.push(Record { needed: bytes[0].clamp(1, SLOTS), held: bytes[1].min(SLOTS) });
+                }
+                Err(TryLockError::Error(why)) => return Err(why),
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Number of slots that a process should hold.
+pub(crate) fn target(needed: u8, held: u8, others: &[Record]) -> u8 {
+    let fair = (SLOTS / (others.len() as u8 + 1)).max(1);
+    let lacks = others.iter().any(|other| other.held < other.needed.min(fair));
+    if !lacks {
+        return needed.max(held);
+    }
+    // Each may be up to `fair`, so that the sum is at most all slots.
+    let unused: u8 = others.iter().map(|other| fair - other.needed.min(fair)).sum();
+    needed.min(fair + unused).max(1)
+}
+
+fn name(kind: &str, index: u8) -> String {
+    format!("{kind}-{index:02}")
+}
+
+/// A file, locked by this process, if no other has it.
+fn locked(folder: &Path, kind: &str, index: u8) -> io::Result<Option<File>> {
+    let path = folder.join(name(kind, index));
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(why)) => Err(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(needed: u8, held: u8) -> Record {
+        Record { needed, held }
+    }
+
+    #[test]
+    fn process_alone_takes_as_it_needs_and_keeps() {
+        assert_eq!([target(5, 1, &[]), target(1, 5, &[]), target(64, 5, &[])], [5, 5, 64]);
+    }
+
+    #[test]
+    fn satisfied_processes_leave_others_alone() {
+        // Half is fair; the other one needs 10 and has them.
+        assert_eq!(target(50, 54, &[record(10, 10)]), 54);
+        // It has less than it needs, but its fair share.
+        assert_eq!(target(60, 32, &[record(40, 32)]), 60);
+    }
+
+    #[test]
+    fn process_above_its_share_gives_back_when_another_lacks_its_own() {
+        assert_eq!(target(64, 64, &[record(64, 0)]), 32);
+        assert_eq!(target(64, 64, &[record(10, 0)]), 54);
+        assert_eq!(target(3, 64, &[record(64, 0)]), 3);
+        // Thirds are 21, of which the second leaves 20.
+        assert_eq!(target(64, 64, &[record(64, 0), record(1, 1)]), 41);
+        assert_eq!(target(64, 1, &[record(1, 0); 63]), 1);
+    }
+
+    #[test]
+    fn targets_of_all_processes_fit_the_slots_once_each_needs_its_share() {
+        for count in 1..SLOTS {
+            let others = std::vec![record(64, 0); count.into()];
+            assert!(u16::from(target(64, 64, &others)) * (u16::from(count) + 1) <= SLOTS.into());
+        }
+    }
+}

@@ -1,0 +1,3 @@
+module github.com/fanin-sim/fanin/go/limit
+
+go 1.21
