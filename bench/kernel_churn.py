@@ -173,14 +173,15 @@ def act(chance, cgroup, bases):
     return f"{act} {base}"
 
 
-def left():
-    """Remains of an act, after the kernel had time."""
+def left(what):
+    """Remains of an act, after the kernel had time. Congestion controls belong to the whole kernel, so that other programs may have some."""
+    names = registered if what != GRANTS else list
     for _ in range(100):
-        if not registered():
+        if not names():
             break
         time.sleep(0.02)
     pins = [str(path) for path in pathlib.Path("/sys/fs/bpf/fanin").rglob("*")]
-    return [f"left: {name}" for name in [*registered(), *pins]]
+    return [f"left: {name}" for name in [*names(), *pins]]
 
 
 def churn(options, cgroups):
@@ -193,7 +194,7 @@ def churn(options, cgroups):
             name = act(chance, cgroups[0], CHOICES[options.what])
             acts[name] = acts.get(name, 0) + 1
             others.ask()
-            wrong = left() + others.changes() + [f"a request failed: {why}" for why in traffic.failures]
+            wrong = left(options.what) + others.changes() + [f"a request failed: {why}" for why in traffic.failures]
             wrong += [f"log: {line}" for line in log() if line not in old and WARNINGS.search(line)]
             wrong = [f"{name}: {what}" for what in wrong]
         print("others (congestion control, retransmits, bytes acknowledged, segments):", others.counts())
