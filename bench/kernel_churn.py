@@ -2,10 +2,10 @@
 """Loads, unloads, tries and kills `fanin-kernel` at random under traffic, and looks for remains.
 
 In a network namespace and a mount namespace of its own, with its own bpffs and two cgroups: programs act on connections of one, and
-connections of the other must not change. Ends with 1 if the kernel's log has a new warning, a connection of the other cgroup was changed or
+connections of the other must not change. Grants are loaded at the loopback device, for new connections; the others' began before. Ends with 1 if the kernel's log has a new warning, a connection of the other cgroup was changed or
 lost a segment, a request failed, or anything was left.
 
-    kernel_churn.py [--minutes N] [--seed K]
+    kernel_churn.py [--minutes N] [--seed K] [--what gss|grants|both]
 """
 
 import argparse
@@ -24,6 +24,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("FANIN_KERNEL", str(ROOT / "target/release/fanin-kernel"))
 NAMES = pathlib.Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 BASES = ["reno", "cubic", "dctcp"]
+GRANTS = "grants"
+CHOICES = {"gss": BASES, "grants": [GRANTS], "both": [*BASES, GRANTS]}
+HELD = ["newreno+gss", "cubic+gss", "dctcp+gss", "dctcp"]
+HELD_GRANTS = ["--grants", "/proc/self/ns/net:lo:125000000:16384:10000000:1:1448"]
 WARNINGS = re.compile(r"WARNING|BUG|Oops|Call Trace|refcount|use-after-free|general protection|lockdep|stall", re.IGNORECASE)
 RESPONSE = 60_000
 
@@ -139,12 +143,14 @@ class Others:
         return wrong
 
 
-def act(chance, cgroup):
+def act(chance, cgroup, bases):
     """One random act; its name."""
-    base = chance.choice(BASES)
+    base = chance.choice(bases)
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     act = chance.choice(["load", "select", "canary", "kill", "interrupt", "hold"])
     load = [PROGRAM, "load", "gss", "--over", base]
+    if base == GRANTS:
+        load = [PROGRAM, "load", "grants", "--device", "lo", "--rate-mbit", "1000"]
     canary = [*load, "--canary", f"cgroup={cgroup}", "--for", "2s", "--keep-when-worse"]
     if act in ("load", "select"):
         select = ["--cgroup", str(cgroup)] if act == "select" else []
@@ -154,7 +160,8 @@ def act(chance, cgroup):
     elif act == "canary":
         subprocess.run(canary, check=False, **quiet)
     elif act == "hold":
-        child = subprocess.Popen([PROGRAM, "hold", "newreno+gss", "cubic+gss", "dctcp+gss", "dctcp"], stdin=subprocess.PIPE, **quiet)
+        held = HELD_GRANTS if base == GRANTS else HELD
+        child = subprocess.Popen([PROGRAM, "hold", *held], stdin=subprocess.PIPE, **quiet)
         time.sleep(chance.uniform(0, 1))
         child.stdin.close()
         child.wait()
@@ -166,14 +173,15 @@ def act(chance, cgroup):
     return f"{act} {base}"
 
 
-def left():
-    """Remains of an act, after the kernel had time."""
+def left(what):
+    """Remains of an act, after the kernel had time. Congestion controls belong to the whole kernel, so that other programs may have some."""
+    names = registered if what != GRANTS else list
     for _ in range(100):
-        if not registered():
+        if not names():
             break
         time.sleep(0.02)
     pins = [str(path) for path in pathlib.Path("/sys/fs/bpf/fanin").rglob("*")]
-    return [f"left: {name}" for name in [*registered(), *pins]]
+    return [f"left: {name}" for name in [*names(), *pins]]
 
 
 def churn(options, cgroups):
@@ -183,10 +191,10 @@ def churn(options, cgroups):
     try:
         traffic, others = Traffic(servers[0][1]), Others(servers[1][1])
         while time.monotonic() - began < options.minutes * 60 and not wrong:
-            name = act(chance, cgroups[0])
+            name = act(chance, cgroups[0], CHOICES[options.what])
             acts[name] = acts.get(name, 0) + 1
             others.ask()
-            wrong = left() + others.changes() + [f"a request failed: {why}" for why in traffic.failures]
+            wrong = left(options.what) + others.changes() + [f"a request failed: {why}" for why in traffic.failures]
             wrong += [f"log: {line}" for line in log() if line not in old and WARNINGS.search(line)]
             wrong = [f"{name}: {what}" for what in wrong]
         print("others (congestion control, retransmits, bytes acknowledged, segments):", others.counts())
@@ -206,6 +214,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--what", choices=CHOICES, default="both")
     options = parser.parse_args()
     if os.geteuid():
         sys.exit("kernel_churn: loading programs needs root")
@@ -213,7 +222,7 @@ def main():
         command = ["unshare", "--net", "--mount", "--propagation", "private", sys.executable, *sys.argv]
         os.execvpe(command[0], command, {**os.environ, "FANIN_CHURN": "1"})
     subprocess.run(["mount", "-t", "bpf", "bpf", "/sys/fs/bpf"], check=True)
-    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    subprocess.run(["ip", "link", "set", "lo", "mtu", "1500", "up"], check=True)
     if registered():
         sys.exit(f"kernel_churn: {registered()} are loaded by others: unload them first")
     cgroups = [unified() / f"fanin-churn-{os.getpid()}-{name}" for name in ("changed", "others")]

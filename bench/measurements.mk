@@ -1,6 +1,6 @@
 # Measurements, long tests, and maintenance of their records. `make measurements` lists them; bench/README.md explains them.
 
-.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-corpus diagnose-scenarios diagnose-tshark estimates fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-delays bench-grants bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize test-crowded web-check web-test web-picture advise-agrees sensitivity cost digests validate soak failover testbed-check testbed-requests testbed-kernel testbed-kill kernel-objects kernel-churn bench-limit-cost bench-limit
+.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-corpus diagnose-scenarios diagnose-tshark estimates fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-delays bench-grants bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize test-crowded web-check web-test web-picture advise-agrees sensitivity cost digests validate soak failover testbed-check testbed-requests testbed-kernel testbed-kill kernel-objects kernel-churn bench-limit-cost bench-limit grants-programs testbed-grants
 
 measurements: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' bench/measurements.mk | awk -F'|' '{printf "make %-22s %s\n", $$1, $$2}'
@@ -233,7 +233,13 @@ kernel-objects: ## rebuild the BPF objects in crates/system/kernel/objects; need
 	@crates/system/kernel/build-objects.sh
 
 kernel-churn: kernel ## load, unload, try and kill `fanin kernel` under traffic for MINUTES (60), as root, and look for warnings and remains
-	@python3 bench/kernel_churn.py --minutes $(or $(MINUTES),60) --seed $(or $(SEED),1)
+	@python3 bench/kernel_churn.py --minutes $(or $(MINUTES),60) --seed $(or $(SEED),1) --what $(or $(WHAT),both)
+
+grants-programs: kernel ## hold memcached, nginx and iperf3 against incast with and without granted windows, at a port of RATE_MBIT (100), as root
+	@python3 bench/grants_programs.py --rate-mbit $(or $(RATE_MBIT),100)
+
+testbed-grants: build kernel ## measure granted windows by `fanin testbed` beside their prediction (FAN_IN=8,32, SEEDS=3), as root
+	@target/release/fanin testbed bench/scenarios/testbed-kernel.toml --schemes cubic,cubic+grants --fan-in $(or $(FAN_IN),8,32) --seeds $(or $(SEEDS),3)
 
 claims-on-sockets: build ## judge the claims about the testbeds of SICC and PICC over sockets, on MACHINE (instant); about an hour
 	@python3 bench/claims_on_sockets.py --paper sicc --machine $(or $(MACHINE),instant)

@@ -28,7 +28,7 @@ pub struct KernelArguments {
 /// Commands and options of `fanin-kernel`.
 pub const KERNEL_HELP: &str = "Commands:
   list               List congestion controls, with their names in the kernel
-  check              Check this machine's kernel, and name missing features
+  check [grants]     Check this machine's kernel, and name missing features
   load gss           Load gentle slow start, for routes, sockets or cgroups to select
   load grants        Load windows that this host grants to the connections that it receives on
   status             Show loaded congestion controls, and how many connections use each
@@ -39,6 +39,7 @@ Options of load grants, beside --cgroup, --canary and what belongs to it:
   --queue BYTES      Bytes that may wait at the switch's port to this host [default: 16384]
   --rate-mbit MBIT   Rate of its link [default: as the device reports it]
   --turn N           Segments of a turn: 2, or 1 if the route to the senders has `quickack 1` [default: 2]
+  --for 1h           Grant nothing after this time; of a trial, its duration
 
 Options of load gss:
   --over BASE        Congestion control that it extends: cubic, reno or dctcp [default: cubic]

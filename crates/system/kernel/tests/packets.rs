@@ -3,11 +3,11 @@
 
 mod support;
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
+use std::rc::Rc;
 
 use fanin_kernel::replay::GrantPackets;
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 
 const FIN: u8 = 1;
 const SYN: u8 = 2;
@@ -368,50 +368,46 @@ fn is_orderly(programs: &GrantPackets, layout: Layout, (first, peer): (u32, u16)
     }
 }
 
-/// Runs a test with values of a strategy; the programs are loaded once, as that takes longer than a case.
-fn with_values<S: Strategy>(strategy: &S, test: impl Fn(S::Value)) {
-    TestRunner::new(fanin_testing::cases(200))
-        .run(strategy, |value| {
-            test(value);
-            Ok(())
-        })
-        .expect("every case passes");
+thread_local! {
+    /// Programs with turns of one segment and of two, which a test's cases share: to load them takes longer than a case.
+    static SHARED: [OnceCell<Rc<GrantPackets>>; 2] = const { [OnceCell::new(), OnceCell::new()] };
+    static PEER: Cell<u16> = const { Cell::new(1) };
 }
 
-#[test]
-fn no_window_exceeds_tcps_own_or_moves_back() {
-    if support::skips() {
-        return;
-    }
-    for turn in [1, 2] {
-        let (programs, peer) = (programs(turn), Cell::new(1_u16));
-        let first = prop_oneof![any::<u32>(), Just(u32::MAX - 5_000)];
-        with_values(&(events(), 0..=14_u8, 0..8_u8, first), |(events, scale, bits, first)| {
+fn shared(turn: u32) -> Rc<GrantPackets> {
+    SHARED.with(|cells| Rc::clone(cells[turn as usize - 1].get_or_init(|| Rc::new(programs(turn)))))
+}
+
+proptest! {
+    #![proptest_config(fanin_testing::cases(200))]
+
+    #[test]
+    fn no_window_exceeds_tcps_own_or_moves_back(
+        (events, turn) in (events(), 1..=2_u32),
+        (scale, bits) in (0..=14_u8, 0..8_u8),
+        first in prop_oneof![any::<u32>(), Just(u32::MAX - 5_000)],
+    ) {
+        if !support::skips() {
             let layout = Layout { ipv6: bits & 1 > 0, vlan: bits & 2 > 0, stamps: bits & 4 > 0, scale };
-            peer.set(peer.get() + 1);
-            is_orderly(&programs, layout, (first, peer.get()), &events);
-        });
+            let peer = PEER.replace(PEER.get() + 1);
+            is_orderly(&shared(turn), layout, (first, peer), &events);
+        }
     }
-}
 
-#[test]
-fn damaged_packets_pass_unchanged() {
-    if support::skips() {
-        return;
+    #[test]
+    fn damaged_packets_pass_unchanged(bytes in prop::collection::vec(any::<u8>(), 64..160), kind in 0..4_usize) {
+        if !support::skips() {
+            let (programs, mut packet) = (shared(1), bytes);
+            let kinds = [&[8, 0][..], &[0x86, 0xdd], &[0x81, 0, 0, 5, 8, 0], &[0x81, 0, 0, 5, 0x86, 0xdd]];
+            for (place, byte) in packet[12..].iter_mut().zip(kinds[kind]) {
+                *place = *byte;
+            }
+            // A SYN would open a connection, and have its window lowered: no other protocol's packet does.
+            let protocol = if kind < 2 { 14 } else { 18 } + if kind % 2 == 0 { 9 } else { 6 };
+            packet[protocol] = 17;
+            for leaves in [true, false] {
+                prop_assert_eq!(&programs.pass(leaves, &packet).expect("it runs"), &packet);
+            }
+        }
     }
-    let programs = programs(1);
-    let kinds = [&[8, 0][..], &[0x86, 0xdd], &[0x81, 0, 0, 5, 8, 0], &[0x81, 0, 0, 5, 0x86, 0xdd]];
-    with_values(&(prop::collection::vec(any::<u8>(), 64..160), 0..4_usize), |(mut packet, kind)| {
-        for (place, byte) in packet[12..].iter_mut().zip(kinds[kind]) {
-            *place = *byte;
-        }
-        // A SYN would open a connection, and have its window lowered: no other protocol's packet does.
-        let protocol = if kind < 2 { 14 } else { 18 } + if kind % 2 == 0 { 9 } else { 6 };
-        if let Some(protocol) = packet.get_mut(protocol) {
-            *protocol = 17;
-        }
-        for leaves in [true, false] {
-            assert_eq!(programs.pass(leaves, &packet).expect("it runs"), packet);
-        }
-    });
 }
