@@ -279,9 +279,11 @@ impl Ranges<'_> {
                 "windows granted by {}, with a queue of {queue}, by a program in the kernel (fanin kernel)",
                 self.receivers()
             );
-            // Receivers acknowledge two segments at once, in spite of delayed ACKs.
-            let turn = if self.s.tcp.delayed_ack > 1 { "2" } else { "1" };
-            let settings = [("grants.queue", queue.to_string()), ("grants.turn", turn.into())];
+            let mut settings = vec![("grants.queue", queue.to_string()), ("grants.turn", "1".into())];
+            if self.s.tcp.delayed_ack > 1 {
+                // Turns pass with ACKs.
+                settings.push(("tcp.delayed_ack", "1".into()));
+            }
             let change = self.add("grants", Effort::Kernel, says, &settings);
             change.scheme = Some(scheme.clone());
         }

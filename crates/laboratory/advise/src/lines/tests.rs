@@ -70,9 +70,12 @@ fn gentle_slow_start_is_loaded_before_its_route_and_unloaded_after() {
 #[test]
 fn grants_are_loaded_at_the_client_for_the_application_alone() {
     for (settings, options) in
-        [(&[("grants.queue", "32 KiB"), ("grants.turn", "2")][..], " --queue 32768 --turn 2"), (&[], "")]
+        [(&[("grants.queue", "32 KiB"), ("grants.turn", "1")][..], " --queue 32768 --turn 1"), (&[], "")]
     {
         let lines = of(settings, Some("cubic+grants"));
+        let with_acks = of(&[settings, &[("tcp.delayed_ack", "1")]].concat(), Some("cubic+grants"));
+        let quickack = |lines: &Lines| text(&lines.apply).iter().any(|line| line.contains("quickack 1 proto 250"));
+        assert!(quickack(&with_acks) && !quickack(&lines));
         assert!(lines.apply.iter().all(|line| line.place == Where::Client) && lines.touches.is_empty());
         let load = format!("load grants --device \"$DEV\" --cgroup \"$CGROUP\"{options}");
         assert!(text(&lines.apply).last().is_some_and(|line| line.ends_with(&load)), "{lines:?}");
