@@ -62,7 +62,7 @@ struct connection {
 	u8 scale;
 	u8 is_stamped;
 	u8 flags;
-	u32 macs[3];
+	u16 macs[6];
 	u64 sent_ns; /* of the segment whose round trip is measured */
 	u32 timed;
 	/* Of a trial. */
