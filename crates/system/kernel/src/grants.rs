@@ -366,9 +366,11 @@ pub fn try_out(options: &Options, cgroup: &Cgroup, trial: &canary::Options) -> R
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    let began = monotonic()?;
     let constants = constants(options, Some(cgroup), Some(trial))?;
-    let attached = attach_new(options, &constants, nanos(began + LASTS))?;
+    // They act from the begin of the trial: the kernel takes its time to verify them.
+    let attached = attach_new(options, &constants, 1)?;
+    let began = monotonic()?;
+    set_variables(&attached.object, ".data.until", &nanos(began + LASTS).to_ne_bytes())?;
     let ended = watch(&attached.object, trial, began, &stop)?;
     let [untouched, treated] = parts(&attached.object)?;
     let seconds = monotonic()?.saturating_sub(began).as_secs_f64();
