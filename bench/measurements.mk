@@ -238,8 +238,8 @@ kernel-churn: kernel ## load, unload, try and kill `fanin kernel` under traffic 
 grants-programs: kernel ## hold memcached, nginx and iperf3 against incast with and without granted windows, at a port of RATE_MBIT (100), as root
 	@python3 bench/grants_programs.py --rate-mbit $(or $(RATE_MBIT),100)
 
-testbed-grants: build kernel ## measure granted windows by `fanin testbed` beside their prediction (FAN_IN=8,32, SEEDS=3), as root
-	@target/release/fanin testbed bench/scenarios/testbed-kernel.toml --schemes cubic,cubic+grants --fan-in $(or $(FAN_IN),8,32) --seeds $(or $(SEEDS),3)
+testbed-grants: build kernel ## measure granted windows at ten random clusters (SEED) on this machine beside their prediction, as root
+	@python3 bench/testbed_grants.py --seed $(or $(SEED),1)
 
 claims-on-sockets: build ## judge the claims about the testbeds of SICC and PICC over sockets, on MACHINE (instant); about an hour
 	@python3 bench/claims_on_sockets.py --paper sicc --machine $(or $(MACHINE),instant)
