@@ -282,7 +282,7 @@ static __always_inline bool is_alone(const struct host *h, u32 many)
 /* The limit of all credit, and the bytes that connections share. */
 static __always_inline u64 limit_of(const struct host *h, u64 path, bool alone, bool asks, u64 *whole)
 {
-	u64 port = 2 * settings.queue, budget = least_of(path + settings.queue, most_of(path, port));
+	u64 most = most_of(path, 2 * settings.queue - settings.queue / 8), budget = least_of(path + settings.queue, most);
 	u64 rest = h->now.resting + h->last.resting + h->rested;
 
 	budget = most_of(budget, settings.turn);
@@ -291,7 +291,7 @@ static __always_inline u64 limit_of(const struct host *h, u64 path, bool alone, 
 		return *whole - least_of(rest, budget / 2);
 	if (!asks)
 		rest -= beside(h->rested, budget / 2);
-	return most_of(most_of(beside(budget, rest), least_of(path, beside(port, rest))), settings.turn);
+	return most_of(least_of(budget, beside(most, rest)), settings.turn);
 }
 
 /* Whole segments, up to the share and `step` more than the credit; a connection without a segment gets a turn or nothing. Returns whether

@@ -1,13 +1,13 @@
 //! Grants: receive windows that divide a host's link among the connections that receive, in turns where they are many.
 //! Sources: the project's own. Windows from the receiver as in ICTCP (Wu et al., CoNEXT 2010); turns of one segment as in credit
 //!          schemes (NDP, SIGCOMM 2017; RFC 9293, sections 3.8.6 and 3.8.6.1, for windows and their probes).
-//! Law:     P = rate RTT fills the path, B = min(P + queue, max(P, 2 queue)). A granted right edge E never moves back; credit is E less
-//!          the highest byte received, in whole segments. Connections that receive share B: w = B / n, at least a turn; without others
-//!          for a period a connection has 4 P + queue. A request grants up to min(w, 10 MSS), data up to min(w, credit + 2 payload), as
-//!          far as credit stays within max(B - rest, min(P, 2 queue - rest), a turn): all credit may come at once, and the port holds
-//!          2 queue. Here rest is credit at rest; for data, credit that has rested for two periods counts up to B / 2. A connection left
-//!          without a segment waits in a queue of turns; data frees credit for the head of the queue first. A segment below the MSS with
-//!          credit left ends a response: its connection rests.
+//! Law:     P = rate RTT fills the path, Q = 2 queue 15 / 16 is what the port holds without headers, M = max(P, Q), B = min(P + queue, M).
+//!          A granted right edge E never moves back; credit is E less the highest byte received, in whole segments. Connections that
+//!          receive share B: w = B / n, at least a turn; without others for a period a connection has 4 P + queue. A request grants up to
+//!          min(w, 10 MSS), data up to min(w, credit + 2 payload), as far as credit stays within min(B, M - rest), at least a turn: all
+//!          credit may come at once. Here rest is credit at rest; for data, credit that has rested for two periods counts up to B / 2. A
+//!          connection left without a segment waits in a queue of turns; data frees credit for the head of the queue first. A segment
+//!          below the MSS with credit left ends a response: its connection rests.
 //!          At rest, a connection whose peer speaks unasked keeps one MSS; others do while resting credit is within `queue`. A
 //!          connection that has only small responses is left alone, with one MSS. A probe of a closed window is granted one MSS at once.
 //! Units:   bytes; sequence numbers of 32 bits; times in picoseconds.
@@ -401,16 +401,16 @@ impl Host {
         };
         let path =
             u64::try_from(u128::from(self.rate) * u128::from(rtt.0) / SECOND).map_or(MOST, |path| path.min(MOST));
-        let (turn, port) = (u64::from(self.turn), 2 * self.queue);
-        let budget = (path + self.queue).min(path.max(port)).max(turn);
+        let turn = u64::from(self.turn);
+        let most = path.max(2 * self.queue - self.queue / 8);
+        let budget = (path + self.queue).min(most).max(turn);
         let whole = if alone { budget + ALONE * path } else { budget };
         let rest = match cause {
             Cause::Request => self.resting(),
             Cause::Data if alone => return (whole, whole - self.resting().min(budget / 2)),
             Cause::Data => self.resting() - self.rested.saturating_sub(budget / 2),
         };
-        let beside = budget.saturating_sub(rest).max(path.min(port.saturating_sub(rest)));
-        (whole, beside.max(turn))
+        (whole, budget.min(most.saturating_sub(rest)).max(turn))
     }
 
     /// Enter the period of this time.
