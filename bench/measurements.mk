@@ -189,8 +189,9 @@ bench-delays: build ## compare latency by `batching_delay` and nutcracker's: idl
 	@cargo build --quiet --release --locked --package fanin-daemon --example load
 	@python3 bench/delays.py
 
-bench-limit: build ## compare limiters of HTTP clients on GETs from nginx, with predictions, in namespaces (needs root, Go and nginx)
+bench-limit: build ## compare limiters on GETs from nginx and multigets from memcached, with predictions, in namespaces (needs root, Go, nginx and memcached)
 	@python3 bench/limit/nginx.py
+	@python3 bench/limit/multiget.py
 
 bench-limit-cost: ## measure the cost of a request under a limit, in Rust
 	@scripts/setup.sh rust

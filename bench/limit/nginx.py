@@ -1,71 +1,23 @@
 #!/usr/bin/env python3
 """HTTP GETs from nginx under limiters, behind a switch port with a small buffer: times of rounds, and the prediction of `fanin compare`.
 
-Three namespaces of the network, made here and removed again: servers, a switch whose port to the client is shaped (tbf), and the client. In each
-round the client gets an object from every server at once, by Go's net/http and connections that persist. Limiters: none, fixed numbers, Netflix's
-Gradient2, a fixed budget of bytes (three quarters of the buffer), and fanin's `ictcp-window` and `sw`. Prints a table of docs/limit.md for each fan-in and buffer.
-Needs root, Go, nginx, iproute2 and ethtool; without, it is skipped.
+In each round the client gets an object from every server at once, by Go's net/http and connections that persist. Prints a table of
+docs/limit.md for each fan-in and buffer. Needs root, Go, nginx, iproute2 and ethtool; without, it is skipped.
 
     nginx.py [--fan-in 8,32,128] [--buffer 64,256] [--seconds S] [--object BYTES] [--rate MBPS] [--no-prediction]
 
 FANIN names the binary of the prediction.
 """
 
-import argparse
 import contextlib
-import json
-import os
 import pathlib
-import shutil
 import subprocess
-import sys
 import tempfile
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-FANIN = os.environ.get("FANIN", ROOT / "target" / "release" / "fanin")
-SPACES = [SERVERS, SWITCH, CLIENT] = ["limit-servers", "limit-switch", "limit-client"]
-FIRST, ADDRESS = 24000, "10.93.1.1"
-FIXED = [1, 2, 4, 8, 16, 32]
+from common import ADDRESS, FIRST, SERVERS, client, options, table, wait_for_servers
 
-
-def run(*command):
-    subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
-
-
-def delete_spaces():
-    for space in SPACES:
-        subprocess.run(["ip", "netns", "del", space], stderr=subprocess.DEVNULL)
-
-
-@contextlib.contextmanager
-def network():
-    """The three namespaces and their links."""
-    delete_spaces()
-    try:
-        for space in SPACES:
-            run("ip", "netns", "add", space)
-            run("ip", "-n", space, "link", "set", "lo", "up")
-            run("ip", "netns", "exec", space, "sysctl", "-qw", "net.ipv4.tcp_no_metrics_save=1", "net.ipv4.ip_forward=1")
-        for space, device, address, port, gateway in (
-            (SERVERS, "s0", ADDRESS, "p0", "10.93.1.254"),
-            (CLIENT, "c0", "10.93.2.2", "p1", "10.93.2.254"),
-        ):
-            run("ip", "-n", space, "link", "add", device, "type", "veth", "peer", "name", port, "netns", SWITCH)
-            for own, end, ip in ((space, device, address), (SWITCH, port, gateway)):
-                run("ip", "-n", own, "addr", "add", f"{ip}/24", "dev", end)
-                run("ip", "netns", "exec", own, "ethtool", "-K", end, "tso", "off", "gso", "off", "gro", "off")
-                run("ip", "-n", own, "link", "set", end, "gso_max_segs", "1", "up")
-            run("ip", "-n", space, "route", "add", "default", "via", gateway, "congctl", "cubic")
-        yield
-    finally:
-        delete_spaces()
-
-
-def shape(rate, buffer):
-    """The switch's port to the client."""
-    limits = ["rate", f"{rate}mbit", "burst", "3028", "limit", buffer]
-    run("ip", "netns", "exec", SWITCH, "tc", "qdisc", "replace", "dev", "p1", "root", "tbf", *limits)
+# Bytes of a response's header.
+HEADER = 240
 
 
 @contextlib.contextmanager
@@ -83,140 +35,22 @@ def servers(count, size):
         )
         process = subprocess.Popen(["ip", "netns", "exec", SERVERS, "nginx", "-c", path / "nginx.conf"])
         try:
-            for _ in range(200):
-                found = subprocess.run(["ip", "netns", "exec", SERVERS, "ss", "-Hltn"], capture_output=True, text=True).stdout
-                if found.count(f"{ADDRESS}:") >= count:
-                    break
-                time.sleep(0.05)
+            wait_for_servers(count)
             yield
         finally:
             process.terminate()
             process.wait()
 
 
-def timeouts():
-    """Retransmission timeouts of the servers so far."""
-    lines = subprocess.run(["ip", "netns", "exec", SERVERS, "cat", "/proc/net/netstat"], capture_output=True, text=True, check=True).stdout
-    names, values = [line.split()[1:] for line in lines.splitlines() if line.startswith("TcpExt:")]
-    return int(dict(zip(names, values, strict=True))["TCPTimeouts"])
-
-
-def measure(program, limiter, fan_in, asked):
-    before = timeouts()
-    command = ["ip", "netns", "exec", CLIENT, program, "-limiter", limiter, "-host", ADDRESS, "-first", FIRST, "-servers", fan_in]
-    command += ["-seconds", asked.seconds, "-rounds", asked.rounds]
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(done.stderr)
-    result = json.loads(done.stdout)
-    result["timeouts"] = (timeouts() - before) / (result["rounds"] + 5)
-    return result
-
-
-def limiters(buffer, asked):
-    """Names of limiters, what the client is given for them, and their scheme in a scenario."""
-    link = f"{asked.rate} Mbit/s"
-    yield "no limiter", "none", "one-all"
-    for number in FIXED:
-        yield f"fixed {number}", f"fixed:{number}", None
-    yield "Netflix's Gradient2", "gradient", None
-    # Headers and the packets of requests take buffer, too.
-    budget = f"{buffer * 3 // 4} B"
-    yield "`one-all` with a budget", json.dumps({"law": "one-all", "budget": budget}), None
-    yield "`sw`, late 50 ms", json.dumps({"law": "sw", "sliding_window": {"late": "50 ms"}}), "sw"
-    yield "`ictcp-window`", json.dumps({"law": "ictcp-window", "link": link}), "ictcp-window"
-    yield "`ictcp-window` with a budget", json.dumps({"law": "ictcp-window", "link": link, "budget": budget}), None
-
-
-def predicted(scheme, fan_in, buffer, asked):
-    """p50 and p99 of rounds in the simulator."""
-    # A response's header is some 240 B.
-    text = f"""
-schemes = ["cubic+{scheme}"]
-[link]
-rate = "10 Gbit/s"
-client_rate = "{asked.rate} Mbit/s"
-framing = "14 B"
-delay = "10 us"
-[switch]
-buffer = "{buffer} B"
-[host]
-service_time = "20 us"
-service_jitter = "50 us"
-[tcp]
-profile = "linux"
-[sliding_window]
-late = "50 ms"
-[workload]
-kind = "key_value"
-queries = 60
-connections = "standing"
-duration = "100 s"
-[key_value]
-objects = {fan_in}
-replicas = 1
-least = "{asked.object + 240} B"
-most = "{asked.object + 240} B"
-per_request = {fan_in}
-server = "fifo"
-windows = "kept"
-[sweep]
-fan_in = [{fan_in}]
-[run]
-seeds = 3
-"""
-    with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder) / "nginx.toml"
-        file.write_text(text)
-        done = subprocess.run([FANIN, "compare", file, "--json"], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(done.stderr)
-    (row,) = json.loads(done.stdout)["rows"]
-    return row["qct_ms"]["p50"], row["qct_ms"]["p99"]
-
-
-def table(program, fan_in, buffer, asked):
-    shape(asked.rate, buffer)
-    bits = fan_in * asked.object * 8
-    print(f"\n**{fan_in} servers, {buffer >> 10} KiB of buffer**: {asked.object:,} B each, {bits / asked.rate / 1e3:.1f} ms of the link\n")
-    print("| limiter | p50, ms | p99, ms | timeouts a round | goodput, Mbit/s | predicted p50, p99, ms |")
-    print("| --- | --- | --- | --- | --- | --- |", flush=True)
-    for name, given, scheme in limiters(buffer, asked):
-        if name.startswith("fixed") and int(name.split()[1]) > fan_in:
-            continue
-        found = measure(program, given, fan_in, asked)
-        told = ""
-        if scheme and not asked.no_prediction:
-            told = "{:.1f}, {:.1f}".format(*predicted(scheme, fan_in, buffer, asked))
-        numbers = f"{found['p50_ms']:.1f} | {found['p99_ms']:.1f} | {found['timeouts']:.2f} | {found['goodput_mbps']:.0f}"
-        print(f"| {name} | {numbers} | {told} |", flush=True)
-
-
-def numbers(text):
-    return [int(word) for word in text.split(",")]
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fan-in", type=numbers, default=[8, 32, 128])
-    parser.add_argument("--buffer", type=numbers, default=[64, 256], help="KiB")
-    parser.add_argument("--seconds", type=float, default=3)
-    parser.add_argument("--rounds", type=int, default=40, help="minimum number of rounds")
+    parser = options(__doc__)
     parser.add_argument("--object", type=int, default=16_000)
-    parser.add_argument("--rate", type=int, default=200, help="Mbit/s")
-    parser.add_argument("--no-prediction", action="store_true")
     asked = parser.parse_args()
-    lacking = [name for name in ("ip", "ethtool", "nginx", "go") if not shutil.which(name)]
-    if os.geteuid() != 0 or lacking:
-        print(f"skipped: namespaces of the network need root; missing programs: {', '.join(lacking) or 'none'}")
-        return
-    with tempfile.TemporaryDirectory() as folder, network():
-        program = pathlib.Path(folder) / "incast"
-        subprocess.run(["go", "build", "-o", program, "./internal/incast"], cwd=ROOT / "go" / "limit", check=True)
+    with client("nginx") as program:
         for fan_in in asked.fan_in:
             with servers(fan_in, asked.object):
                 for buffer in asked.buffer:
-                    table(program, fan_in, buffer << 10, asked)
+                    table(program, fan_in, buffer << 10, asked, fan_in, asked.object + HEADER)
 
 
 if __name__ == "__main__":
