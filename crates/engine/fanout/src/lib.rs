@@ -25,6 +25,7 @@ extern crate alloc;
 
 pub mod balance;
 pub mod ictcp_window;
+pub mod mean;
 pub mod one_all;
 pub mod packing;
 pub mod redirect;

@@ -130,6 +130,9 @@ pub struct Remedy {
     pub undo: Vec<Line>,
     /// Commands that verify it.
     pub verify: Vec<Line>,
+    /// Settings of `fanin-limit` that do the same in a client; absent if it cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limiter: Option<serde_json::Value>,
     /// Effects on traffic other than the cluster's own.
     pub touches: Vec<&'static str>,
     /// Notes from practice.

@@ -336,6 +336,15 @@ impl Ranges<'_> {
             ] {
                 self.add("server-window", Effort::Application, says.into(), &[]).scheme = Some(word.into());
             }
+            // The rest of the buffer is for headers and other traffic.
+            let budget = Bytes(self.s.in_bytes(self.s.port_buffer()) * 3 / 4);
+            let set = [("workload.bytes_in_flight", budget.to_string())];
+            for (word, says) in
+                [("one-all", "at most"), ("ictcp-window", "a concurrency limit sized by used bandwidth, and at most")]
+            {
+                let says = format!("{says} {budget} on their way from all servers");
+                self.add("server-window", Effort::Application, says, &set).scheme = Some(word.into());
+            }
             for k in halves(self.s.servers()) {
                 let says = format!("a concurrency limit of at most {k} servers");
                 let set = [("sliding_window.most", k.to_string())];

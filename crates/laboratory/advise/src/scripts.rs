@@ -1,4 +1,4 @@
-//! A remedy's lines as scripts: `remedy-1/servers/apply.sh`.
+//! A remedy's lines as scripts, `remedy-1/servers/apply.sh`, and its settings of `fanin-limit`, `remedy-1/limit.json`.
 
 use crate::advice::{Advice, Remedy};
 use crate::lines::{Line, Syntax, Where};
@@ -26,7 +26,9 @@ impl Advice {
 
 impl Remedy {
     fn scripts(&self, rank: usize) -> Vec<(String, String)> {
-        let mut scripts = Vec::new();
+        let limiter =
+            self.limiter.as_ref().map(|settings| (format!("remedy-{rank}/limit.json"), format!("{settings}\n")));
+        let mut scripts = Vec::from_iter(limiter);
         for (place, folder, at) in PLACES {
             for (word, lines) in [("apply", &self.apply), ("verify", &self.verify), ("undo", &self.undo)] {
                 let own: Vec<&Line> = lines.iter().filter(|line| line.place == place).collect();

@@ -407,6 +407,7 @@ impl Search<'_, '_> {
             apply: lines.apply,
             undo: lines.undo,
             verify: lines.verify,
+            limiter: lines.limiter,
             touches: lines.touches,
             notes: lines.notes,
             effort: change.effort,

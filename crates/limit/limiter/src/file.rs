@@ -9,7 +9,8 @@ use fanin_laws::settings::{Key, Section, Value as Present};
 use fanin_units::{Bytes, ParseError, Rate};
 use serde_json::{Map, Value};
 
-use crate::settings::{Law, SIZE_MAX, Settings};
+use crate::settings::{Law, Settings};
+use fanin_fanout::mean::SIZE_MAX;
 
 /// Keys of the file beside the sections of algorithms.
 const KEYS: [&str; 4] = ["law", "link", "budget", "expected"];

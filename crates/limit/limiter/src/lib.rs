@@ -38,10 +38,11 @@ pub mod tower;
 #[cfg(feature = "std")]
 mod wait;
 
+pub use fanin_fanout::mean::SIZE_MAX;
 #[cfg(feature = "std")]
 pub use file::SettingsError;
 pub use limiter::{Figures, Limiter};
-pub use settings::{Law, SIZE_MAX, Settings};
+pub use settings::{Law, Settings};
 pub use slots::Ticket;
 #[cfg(feature = "std")]
 pub use wait::{Grant, Limit, Ready};

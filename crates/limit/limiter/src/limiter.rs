@@ -3,16 +3,13 @@
 use alloc::collections::VecDeque;
 
 use fanin_fanout::Window;
+use fanin_fanout::mean::{MeanSize, SIZE_MAX};
 use fanin_units::Time;
 
 use crate::queue::Queue;
-use crate::settings::{SIZE_MAX, Settings};
+use crate::settings::Settings;
 use crate::slots::{Slots, State, Ticket};
 
-/// Weight of a response in the mean size: 1/2^5, as many as `ictcp-window` takes a mean of.
-const MEAN_SHIFT: u32 = 5;
-/// Fractional bits of the mean size.
-const MEAN_BITS: u32 = 8;
 /// Age at which the algorithm's clock starts anew: 106 days, half of the range of picoseconds in 64 bits.
 const CLOCK_MAX_NS: u64 = (1 << 63) / 1000;
 /// Entries of finished requests that a queue may hold before it is tidied, beyond as many as are live.
@@ -32,8 +29,8 @@ pub struct Limiter {
     /// Admitted requests by age, for an algorithm that hears of late ones; some may have ended.
     by_age: VecDeque<Ticket>,
     in_flight: u64,
-    /// Mean size in units of 1/2^8 bytes; none before the first response or stated size.
-    mean: Option<u64>,
+    /// Of responses; before the first one of stated sizes.
+    mean: MeanSize,
     figures: Figures,
 }
 
@@ -81,7 +78,7 @@ impl Limiter {
             queue: Queue::default(),
             by_age: VecDeque::new(),
             in_flight: 0,
-            mean: None,
+            mean: MeanSize::default(),
             figures: Figures::default(),
         }
     }
@@ -166,9 +163,9 @@ impl Limiter {
         let (bytes, took) = (bytes.max(slot.received), self.now - slot.since);
         self.give_back(ticket);
         if self.figures.responses == 0 {
-            self.mean = None;
+            self.mean = MeanSize::default();
         }
-        self.learn(bytes);
+        self.mean.learn(bytes);
         self.figures.responses += 1;
         self.figures.bytes = self.figures.bytes.saturating_add(bytes);
         self.law.answered(self.law_time(self.now), bytes.min(SIZE_MAX), picoseconds(took));
@@ -205,7 +202,7 @@ impl Limiter {
 
     /// Mean size of responses; before the first one that of stated sizes, or the assumed size.
     pub fn mean(&self) -> u64 {
-        self.mean.map_or(self.settings.expected, |mean| mean >> MEAN_BITS)
+        self.mean.get().unwrap_or(self.settings.expected)
     }
 
     /// Counters and state.
@@ -281,17 +278,9 @@ impl Limiter {
     /// Bytes that a new request counts as. Until the first response, stated sizes make the mean.
     fn charge_of(&mut self, expected: Option<u64>) -> u64 {
         if let (Some(bytes), 0) = (expected, self.figures.responses) {
-            self.learn(bytes);
+            self.mean.learn(bytes);
         }
         expected.unwrap_or_else(|| self.mean()).max(1)
-    }
-
-    fn learn(&mut self, bytes: u64) {
-        let size = bytes.min(SIZE_MAX) << MEAN_BITS;
-        self.mean = Some(match self.mean {
-            None => size,
-            Some(mean) => mean - (mean >> MEAN_SHIFT) + (size >> MEAN_SHIFT),
-        });
     }
 
     fn advance(&mut self, now: u64) {

@@ -1,10 +1,8 @@
 //! Settings of a limiter. Those of its algorithm are the sections of a scenario.
 
+use fanin_fanout::mean::ASSUMED;
 use fanin_fanout::{Kind, Settings as Fanout, Window};
 use fanin_units::Rate;
-
-/// Largest size that a setting may have, and that counts towards the mean size: 256 TiB.
-pub const SIZE_MAX: u64 = 1 << 48;
 
 /// Settings of a limiter.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +63,7 @@ impl Default for Settings {
             law: Law::IctcpWindow,
             link: Rate(10_000_000_000),
             budget: None,
-            expected: 64 << 10,
+            expected: ASSUMED,
             fanout: Fanout::default(),
         }
     }

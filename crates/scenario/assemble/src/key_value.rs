@@ -20,12 +20,25 @@ pub fn front_end_params(spec: &RunSpec, host: u32, life: u16) -> Params {
         }
     };
     let (anew, together) = (k.windows == Windows::Anew, k.replica == Replica::Together);
+    let most_bytes = s.workload.bytes_in_flight.0;
     let (timeout, tries) = (k.timeout.0, k.tries as u8);
     let covers = k.replica == Replica::Cover || spec.scheme.gathering == Some(Gathering::Groups);
     let most = u64::from(s.placements.groups.busiest) * 256 / 100;
     // All hosts but the first are servers.
     let cover = covers.then_some((spec.fan_in + 1, most));
-    Params { me: Node(host), epoch: life, capacity, method, anew, together, cover, timeout, tries, agents: false }
+    Params {
+        me: Node(host),
+        epoch: life,
+        capacity,
+        method,
+        anew,
+        most_bytes,
+        together,
+        cover,
+        timeout,
+        tries,
+        agents: false,
+    }
 }
 
 /// Maximum number of hubs that send to the front end on a host itself (SICC, equation 1).

@@ -39,6 +39,7 @@ fn condition(need: Need) -> Condition {
         Need::Load => LOAD,
         Need::Service => SERVICE,
         Need::Hubs => HUBS,
+        Need::AsksServers => ASKS_SERVERS,
         Need::Windowed => WINDOWED,
         Need::Zipfian => ZIPFIAN,
         Need::TwoClasses => TWO_CLASSES,
@@ -134,6 +135,10 @@ const SERVICE: Condition = Condition {
 const HUBS: Condition = Condition {
     met: |scheme, s| scheme.fan_out.is_some_and(|fan_out| fan_out.parts(&s.fan_outs.sicc).is_some()),
     without: "none of these schemes uses hubs; sicc does",
+};
+const ASKS_SERVERS: Condition = Condition {
+    met: |scheme, s| scheme.fan_out.is_none_or(|fan_out| fan_out.parts(&s.fan_outs.sicc).is_none()),
+    without: "these schemes request from hubs; one-all, sw and ictcp-window request from servers",
 };
 const WINDOWED: Condition = Condition {
     met: |scheme, _| matches!(scheme.fan_out, Some(FanOut::SlidingWindow | FanOut::IctcpWindow)),

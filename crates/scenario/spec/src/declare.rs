@@ -71,6 +71,7 @@ pub(crate) enum Need {
     Load,
     Service,
     Hubs,
+    AsksServers,
     Windowed,
     Zipfian,
     TwoClasses,

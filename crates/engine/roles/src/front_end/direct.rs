@@ -1,7 +1,8 @@
 //! Direct requests to servers: one request per server for all its objects, with a concurrency limit.
 
 use fanin_fanout::ServerQueue;
-use fanin_units::Time;
+use fanin_fanout::mean::ASSUMED;
+use fanin_units::{Bytes, Time};
 
 use super::{Directory, FrontEnd, Path, Request, RequestMethod, State};
 use crate::wire::{Body, Message, Part};
@@ -28,8 +29,9 @@ impl<K: Part + Clone> FrontEnd<K> {
         let (late, timeout) = (kept.late(), self.params.timeout);
         let soonest = now.saturating_add(late.into_iter().chain(timeout).min().unwrap_or(Time::NEVER));
         let mut of_all: u32 = self.requests.values().map(|request| request.line.servers.busy()).sum();
+        let most = self.servers_by_bytes();
         for request in self.requests.values_mut() {
-            loop {
+            while of_all < most {
                 let servers = &mut request.line.servers;
                 let next = match &request.window {
                     Some(own) => servers.take_next(own, 0),
@@ -44,6 +46,13 @@ impl<K: Part + Clone> FrontEnd<K> {
                 }
             }
         }
+    }
+
+    /// Servers whose mean responses fit into the limit of bytes; at least one.
+    fn servers_by_bytes(&self) -> u32 {
+        let mean = self.mean_response.get().unwrap_or(ASSUMED).max(1);
+        let fits = |limit: Bytes| u32::try_from(limit.0 / mean).unwrap_or(u32::MAX).max(1);
+        self.params.most_bytes.map_or(u32::MAX, fits)
     }
 
     /// Reports late responses to the concurrency limit, each once.

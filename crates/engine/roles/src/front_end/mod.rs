@@ -13,6 +13,7 @@ mod swarmed;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fanin_fanout::mean::MeanSize;
 use fanin_fanout::speed::Planned;
 use fanin_fanout::tree::Concurrency;
 use fanin_fanout::{Window, sicc};
@@ -74,6 +75,9 @@ pub struct Params {
     pub method: RequestMethod,
     /// Whether each request starts with a new concurrency limit, as with new connections; else one limit persists.
     pub anew: bool,
+    /// Maximum bytes that servers have been asked for and have not sent, at the mean size of a response; one server may always be asked.
+    /// Without effect with hubs.
+    pub most_bytes: Option<Bytes>,
     /// For moved objects, prefer a replica on a server that the request contacts anyway.
     pub together: bool,
     /// Choose replicas on few servers: the number of servers, and each one's maximum in 256ths of the mean.
@@ -103,6 +107,8 @@ pub struct FrontEnd<K> {
     cover: Option<Cover>,
     requests: BTreeMap<u32, Request<K>>,
     next: u32,
+    /// Of servers' responses.
+    mean_response: MeanSize,
     /// B_p, which is kept across requests.
     planned: Planned,
     /// m, for requests through hubs.
@@ -135,6 +141,7 @@ impl<K: Part + Clone> FrontEnd<K> {
             cover,
             requests: BTreeMap::new(),
             next: 0,
+            mean_response: MeanSize::default(),
             planned,
             concurrency: Concurrency::default(),
             period_ends: Time::NEVER,
@@ -376,6 +383,7 @@ impl<K: Part + Clone> FrontEnd<K> {
             // A forwarded response has no valid response time.
             if let (RequestMethod::Servers(kept), true) = (&mut self.params.method, is_its) {
                 request.window.as_mut().unwrap_or(kept).answered(now, bytes, took);
+                self.mean_response.learn(bytes);
             }
             self.ask_more_servers(now, out);
         }

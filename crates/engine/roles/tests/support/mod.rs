@@ -84,6 +84,7 @@ pub fn asks_servers(kind: Kind) -> Params {
         capacity,
         method,
         anew: false,
+        most_bytes: None,
         together: false,
         cover: None,
         timeout: Some(ms(100)),

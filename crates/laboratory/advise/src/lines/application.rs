@@ -1,6 +1,7 @@
 //! Changes of the application, in terms of its settings, and changes without a command.
 
-use fanin_spec::Settings;
+use fanin_spec::{Kind, Settings};
+use serde_json::{Value, json};
 
 use super::{Line, Lines, Syntax, Where};
 use crate::remedy::{Change, SERVERS};
@@ -8,13 +9,17 @@ use crate::remedy::{Change, SERVERS};
 impl Lines {
     /// Changes of the application, in terms of its settings.
     pub(super) fn application(&mut self, change: &Change, after: &Settings) {
-        if let Some(bytes) = change.value("workload.bytes_in_flight") {
+        self.limiter = limiter(change, after);
+        if let Some(settings) = &self.limiter {
+            let line =
+                format!("# in the client, for HTTP, gRPC, S3, Dask: fanin-limit with {settings} (docs/limit.md)");
+            self.apply(Where::Application, line);
+        }
+        let bytes = change.value("workload.bytes_in_flight").filter(|_| after.workload.kind != Kind::KeyValue);
+        if let Some(bytes) = bytes {
             let lines = [
                 format!("# request up to {bytes} at a time: send the next request when a response is complete"),
                 format!("# Spark: spark.reducer.maxSizeInFlight = {bytes}"),
-                format!(
-                    "# HTTP, gRPC, S3, Dask: fanin-limit with {{\"law\": \"one-all\", \"budget\": \"{bytes}\"}} (docs/limit.md)"
-                ),
             ];
             lines.into_iter().for_each(|line| self.apply(Where::Application, line));
             self.undo(Where::Application, "# request everything at once");
@@ -40,7 +45,6 @@ impl Lines {
         let apply = |words: String| Line { place: Where::Application, syntax: Syntax::Sh, line: words };
         self.apply.extend([
         apply(format!("# request from {k} servers at a time: send the next request when a response is complete")),
-            apply(format!("# HTTP, gRPC, S3, gomemcache: fanin-limit with {{\"law\": \"sw\", \"sliding_window\": {{\"initial\": {k}, \"most\": {k}, \"late\": \"100 s\"}}}} (docs/limit.md)")),
             apply(format!("# pymemcache: get_many of the keys of {k} servers, then of the next")),
             apply(format!("# S3 (boto3): TransferConfig(max_concurrency={k}); aws configure set default.s3.max_concurrent_requests {k}")),
             apply(format!("# HDFS, erasure coded: dfs.client.read.striped.threadpool.size = {k}")),
@@ -64,12 +68,6 @@ impl Lines {
                 None => format!("the concurrency limit `{law}`"),
             };
             let line = format!("fanin front --config front.toml  # a pool with {pool} (docs/front.md)");
-            self.apply(Where::Application, line);
-            let sized = match change.value("sliding_window.most") {
-                Some(most) => format!("\"sw\", \"sliding_window\": {{\"most\": {most}}}"),
-                None => format!("\"{law}\", \"link\": \"{}\"", after.link.client_rate.0.unwrap_or(after.link.rate)),
-            };
-            let line = format!("# or in the client itself: fanin-limit with {{\"law\": {sized}}} (docs/limit.md)");
             self.apply(Where::Application, line);
             self.undo(Where::Application, "# connect to memcached directly");
             self.verify(Where::Application, "fanin front --config front.toml --check");
@@ -106,5 +104,29 @@ impl Lines {
         if self.apply.is_empty() {
             self.apply(Where::Switch, format!("# {}: no command can set this", change.says));
         }
+    }
+}
+
+/// Settings of `fanin-limit` for a change of concurrent requests, as its file has them.
+fn limiter(change: &Change, after: &Settings) -> Option<Value> {
+    let budget = change.value("workload.bytes_in_flight");
+    let number = |key| change.value(key).and_then(|value| value.parse::<u32>().ok());
+    let most_servers = number("sliding_window.most");
+    match (number("workload.in_flight"), change.scheme.as_deref()) {
+        (Some(k), _) if after.workload.kind.many_to_one() => {
+            Some(json!({"law": "sw", "sliding_window": {"initial": k, "most": k, "late": "100 s"}}))
+        }
+        (_, Some("sw")) => Some(match most_servers {
+            Some(most) => json!({"law": "sw", "sliding_window": {"most": most}}),
+            None => json!({"law": "sw"}),
+        }),
+        (_, Some("ictcp-window")) => {
+            let link = after.link.client_rate.0.unwrap_or(after.link.rate).to_string();
+            Some(match budget {
+                Some(bytes) => json!({"law": "ictcp-window", "link": link, "budget": bytes}),
+                None => json!({"law": "ictcp-window", "link": link}),
+            })
+        }
+        _ => budget.map(|bytes| json!({"law": "one-all", "budget": bytes})),
     }
 }

@@ -71,6 +71,8 @@ impl Default for Addresses {
 /// All lines of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Lines {
+    /// Settings of `fanin-limit` that do the same in a client (docs/limit.md).
+    pub limiter: Option<serde_json::Value>,
     /// Commands that apply the change.
     pub apply: Vec<Line>,
     /// Commands that restore the previous state.

@@ -369,6 +369,7 @@ impl<S> Hubs<S> {
                 AgentRole::DataServer => RequestMethod::Servers(Window::OneAll(OneAll)),
             },
             anew: false,
+            most_bytes: None,
             together: false,
             cover: None,
             timeout: Some(Time(timeout.0 / SILENCE)),

@@ -53,6 +53,7 @@ fn simulated(kind: Kind, recorded: &Recorded) -> Vec<(Time, u32)> {
         capacity,
         method,
         anew: true,
+        most_bytes: None,
         together: false,
         cover: None,
         timeout: None,

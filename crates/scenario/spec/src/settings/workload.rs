@@ -147,8 +147,9 @@ section! {
         #[only(Barrier, WebSearch, AllToAll, Pulls)]
             #[range(1.., "\"none\" means all servers")]
         in_flight: Optional<u32> = Optional::NONE,
-        /// Maximum bytes that a client, or a reduce, has requested and not received (Spark: spark.reducer.maxSizeInFlight); one request is always allowed. "none": unlimited.
-        #[only(Barrier, WebSearch, MapReduce, Pulls)]
+        /// Maximum bytes that a client, or a reduce, has requested and not received (Spark: spark.reducer.maxSizeInFlight); one request is always allowed. A front end of objects counts a server's response at the mean of the last ones, as `fanin-limit` does. "none": unlimited.
+        #[only(Barrier, WebSearch, MapReduce, Pulls, KeyValue)]
+        #[needs(AsksServers)]
         #[range(Bytes(1)..=Bytes(1 << 40), "\"none\" means unlimited")]
         bytes_in_flight: Optional<Bytes> = Optional::NONE,
         /// How an all-reduce moves its parts.

@@ -4,7 +4,7 @@ use fanin_fanout::Kind;
 use fanin_fanout::sliding_window::{self, Grows};
 use fanin_roles::front_end::{FrontEnd, Params, RequestMethod};
 use fanin_roles::{Body, Node, Output};
-use fanin_units::{Rate, Time};
+use fanin_units::{Bytes, Rate, Time};
 
 use super::{At, DONE, answer, fail, miss};
 use crate::support::{Action, Cluster, FULL, asks_hubs, asks_servers, ms};
@@ -89,6 +89,23 @@ fn failed_request_frees_window() {
     assert_eq!(at.said(), [fail(0), DONE]);
     at.hears(ms(11), 2, 1, 0, Body::Miss);
     assert_eq!(at.said(), [miss(1, 0, 2), Output::Done { request: 1 }]);
+}
+
+#[test]
+fn limit_of_bytes_counts_mean_responses_of_all_requests() {
+    let mut at = servers(Kind::OneAll, &[&[2], &[3], &[4], &[5]]);
+    let twice = Some(Bytes(2 * fanin_fanout::mean::ASSUMED));
+    at.front_end = FrontEnd::new(Params { most_bytes: twice, timeout: None, ..asks_servers(Kind::OneAll) });
+    at.asks(Time::ZERO, Time::NEVER);
+    at.asks(Time::ZERO, Time::NEVER);
+    assert_eq!(at.asked(), [(2, 0), (3, 1)], "two responses of the assumed size");
+    // Responses are small, as the first one shows: all other servers fit.
+    at.comes(ms(1), 2, 0);
+    assert_eq!(at.asked(), [(4, 2), (5, 3), (2, 0), (3, 1), (4, 2), (5, 3)]);
+    // One server is asked, however large its response is.
+    at.front_end = FrontEnd::new(Params { most_bytes: Some(Bytes(1)), timeout: None, ..asks_servers(Kind::OneAll) });
+    at.asks(Time::ZERO, Time::NEVER);
+    assert_eq!(at.asked(), [(2, 0)]);
 }
 
 #[test]
