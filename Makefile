@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-go test-python test-browser python-test lint texts check check-long properties deny reproduce scorecards docs web fuzz kernel kernel-test release release-check reproducible publish-check clean
+.PHONY: help build demo test test-rust test-go test-python test-browser python-test lint texts check check-long properties deny reproduce scorecards docs web fuzz kernel kernel-test memcheck release release-check reproducible publish-check clean
 
 help: ## list these targets; `make measurements` lists measurements and long tests
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -101,6 +101,12 @@ kernel: ## build target/release/fanin-kernel, which `fanin kernel` runs; needs l
 kernel-test: ## test `fanin kernel` on this machine's kernel, in namespaces; needs root
 	@scripts/setup.sh rust
 	cargo test --locked --package fanin-kernel --features load
+
+memcheck: ## run an example of the C interface under valgrind, which must be installed
+	@scripts/setup.sh rust
+	cargo build --release --locked --package fanin-c
+	cc -std=c11 -O1 -Icrates/scenario/c/include crates/scenario/c/examples/incast.c -o target/release/incast -Ltarget/release -lfanin_c
+	LD_LIBRARY_PATH=target/release valgrind --error-exitcode=1 --leak-check=full target/release/incast
 
 release: ## build archives, Debian packages and a Python wheel in target/release-files
 	@scripts/release.sh

@@ -1,4 +1,6 @@
-//! Shared parts of the workspace's tests: seeded property tests, waits with a limit, and addresses that nothing else uses.
+//! Shared parts of the workspace's tests: seeded property tests, waits with a limit, addresses that nothing else uses, and Chakra's traces.
+
+pub mod chakra;
 
 use std::fmt::Debug;
 use std::net::SocketAddr;

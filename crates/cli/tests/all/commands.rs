@@ -301,7 +301,7 @@ fn bundled_scenarios_resolve() {
         let text = fs::read_to_string(&path).unwrap();
         let scenario = Scenario::parse(&path.to_string_lossy(), &text).unwrap();
         assert!(scenario.title.is_some());
-        let beside = |file: &str| Ok((file.into(), fs::read_to_string(path.with_file_name("").join(file)).unwrap()));
+        let beside = |file: &str| Ok((file.into(), fs::read(path.with_file_name("").join(file)).unwrap()));
         scenario.variants_with(&beside).unwrap();
         seen += 1;
     }

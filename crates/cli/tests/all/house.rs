@@ -223,7 +223,7 @@ fn all_scenario_files_are_valid() {
         for path in files.filter(|path| path.extension().is_some_and(|ending| ending == "toml")) {
             let text = fs::read_to_string(&path).unwrap();
             let scenario = fanin_spec::Scenario::parse(&path.to_string_lossy(), &text).unwrap();
-            let beside = |file: &str| Ok((file.into(), fs::read_to_string(root().join(folder).join(file)).unwrap()));
+            let beside = |file: &str| Ok((file.into(), fs::read(root().join(folder).join(file)).unwrap()));
             scenario.variants_with(&beside).unwrap_or_else(|problem| panic!("{problem}"));
             seen += 1;
         }

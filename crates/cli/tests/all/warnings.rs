@@ -235,7 +235,7 @@ fn bundled_scenarios_cause_no_warnings() {
         let scenario = Scenario::parse(&name, &fs::read_to_string(&file).unwrap()).unwrap();
         let beside = |path: &str| {
             let path = file.parent().unwrap().join(path);
-            fs::read_to_string(&path).map(|text| (path.display().to_string(), text)).map_err(|error| error.to_string())
+            fs::read(&path).map(|file| (path.display().to_string(), file)).map_err(|error| error.to_string())
         };
         let variants = scenario.variants_with(&beside).unwrap();
         // The paper shows that 1 ms causes spurious timeouts; its scenario reproduces that (H-r.9, H-r.11).

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-use fanin_lab::figures::bytes;
+use fanin_lab::figures;
 
 use crate::embedded;
 
@@ -25,13 +25,21 @@ const CHUNK: usize = 1 << 16;
 /// # Errors
 /// Errors of the file system, ten seconds without data, more than `most` bytes, or `InvalidData` for other encodings than UTF-8.
 pub fn text(path: &Path, most: usize) -> io::Result<String> {
-    if let Some(text) = embedded::text(path) {
-        return Ok(text.into());
-    }
-    text_within(path, most, SILENCE)
+    String::from_utf8(bytes(path, most)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, "not UTF-8"))
 }
 
-fn text_within(path: &Path, most: usize, silence: Duration) -> io::Result<String> {
+/// Reads a file of at most `most` bytes.
+///
+/// # Errors
+/// As [`text`], but for any contents.
+pub fn bytes(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    match embedded::text(path) {
+        Some(text) => Ok(text.into()),
+        None => bytes_within(path, most, SILENCE),
+    }
+}
+
+fn bytes_within(path: &Path, most: usize, silence: Duration) -> io::Result<Vec<u8>> {
     let (tell, pieces) = mpsc::sync_channel(1);
     let path = path.to_path_buf();
     // Opening a pipe may block forever. The thread ends with the program if no reader is left.
@@ -40,21 +48,24 @@ fn text_within(path: &Path, most: usize, silence: Duration) -> io::Result<String
             let _ = tell.send(Err(error));
         }
     });
-    let mut text = Vec::new();
+    let mut contents = Vec::new();
     loop {
         match pieces.recv_timeout(silence) {
-            Ok(piece) => text.extend(piece?),
+            Ok(piece) => contents.extend(piece?),
             Err(RecvTimeoutError::Timeout) => {
                 let what = format!("no data for {} s", silence.as_secs());
                 return Err(io::Error::new(ErrorKind::TimedOut, what));
             }
             Err(RecvTimeoutError::Disconnected) => break,
         }
-        if text.len() > most {
-            return Err(io::Error::new(ErrorKind::FileTooLarge, format!("longer than {}", bytes(most as f64))));
+        if contents.len() > most {
+            return Err(io::Error::new(
+                ErrorKind::FileTooLarge,
+                format!("longer than {}", figures::bytes(most as f64)),
+            ));
         }
     }
-    String::from_utf8(text).map_err(|_| io::Error::new(ErrorKind::InvalidData, "not UTF-8"))
+    Ok(contents)
 }
 
 /// Sends a file in pieces until its end, or until no reader is left.
@@ -83,7 +94,7 @@ mod tests {
     use super::*;
 
     fn refused(path: impl AsRef<Path>) -> String {
-        text_within(path.as_ref(), 1000, Duration::from_millis(200)).unwrap_err().to_string()
+        bytes_within(path.as_ref(), 1000, Duration::from_millis(200)).unwrap_err().to_string()
     }
 
     #[test]
@@ -96,7 +107,7 @@ mod tests {
         assert_eq!(refused(&file), "longer than 1.00 KB");
         assert_eq!(refused("/dev/zero"), "longer than 1.00 KB");
         std::fs::write(&file, b"\xe9").unwrap();
-        assert_eq!(refused(&file), "not UTF-8");
+        assert_eq!(text(&file, 1000).unwrap_err().to_string(), "not UTF-8");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Loading a scenario with the files that it names, for all commands and papers.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use fanin_spec::{Problem, Scenario, Variant};
@@ -57,16 +57,15 @@ impl Loaded {
         Ok(variants)
     }
 
-    /// Reads a named file: returns its path for messages, and its text.
+    /// Reads a named file: returns its path for messages, and its contents.
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub fn named(&self, file: &str) -> Result<(String, String), String> {
+    pub fn named(&self, file: &str) -> Result<(String, Vec<u8>), String> {
         let path = self.folder.join(file);
         let name = path.display().to_string();
-        match input::text(&path, NAMED_MAX) {
-            Ok(text) => Ok((name, text)),
-            Err(error) if error.kind() == ErrorKind::InvalidData => Err(format!("{name} is not UTF-8")),
+        match input::bytes(&path, NAMED_MAX) {
+            Ok(bytes) => Ok((name, bytes)),
             Err(error) => Err(format!("cannot read {name}: {error}")),
         }
     }

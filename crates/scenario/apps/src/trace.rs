@@ -1,14 +1,15 @@
-//! A trace: every rank's sends, receives and computations, each as soon as those that it waits for have ended.
+//! A trace: every rank's sends, receives, computations and collective operations, each as soon as those that it waits for have ended.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use fanin_driver::{Application, Driver, EndpointId, Meaning, Record, View, meanings};
 use fanin_fabric::HostId;
-use fanin_spec::{Progress, RunSpec, Trace as File, Work};
+use fanin_spec::{Progress, RunSpec, Trace as File, Work, Workload};
 use fanin_tables::FlowKind;
 use fanin_units::Time;
 
+use crate::collective::{OfRanks, Step};
 use crate::pool::Pool;
 use crate::rows::{round_row, timeouts_since};
 use crate::transfers::{Carried, Transfers};
@@ -36,10 +37,19 @@ enum Half {
     One,
 }
 
+/// What a transfer carries.
+#[derive(Clone, Copy)]
+enum Cargo {
+    /// The message of a rank's operation.
+    Message { rank: u32, number: u32 },
+    /// A transfer of a collective operation.
+    Part { collective: u32, number: u32 },
+}
+
 pub(crate) struct Trace {
     /// Absent only in a spec without a scenario: nothing happens then.
     file: Option<Arc<File>>,
-    duration: Time,
+    workload: Workload,
     progress: Progress,
     /// By rank and operation.
     halves: Vec<Vec<Half>>,
@@ -51,8 +61,10 @@ pub(crate) struct Trace {
     /// Operations that have not ended.
     left: usize,
     transfers: Transfers,
-    /// Rank and operation of each transfer's send.
-    send_of: Vec<(u32, u32)>,
+    /// Of each transfer.
+    cargo: Vec<Cargo>,
+    /// Collective operations that a rank has joined and that have not ended.
+    collectives: BTreeMap<u32, OfRanks>,
     timeouts: Option<u64>,
     /// When the last operation ended.
     ended: Option<Time>,
@@ -71,7 +83,7 @@ impl Trace {
             processors.extend((0..count).map(|_| Processor { rank, ..Processor::default() }));
         }
         Trace {
-            duration: spec.settings.workload.duration,
+            workload: spec.settings.workload.clone(),
             progress: Progress::new(ranks),
             halves: ranks.iter().map(|rank| vec![Half::Neither; rank.len()]).collect(),
             processors,
@@ -79,7 +91,8 @@ impl Trace {
             ready: VecDeque::new(),
             left: ranks.iter().map(Vec::len).sum(),
             transfers: Transfers::new(Pool::new(spec.settings.connections_stand())),
-            send_of: Vec::new(),
+            cargo: Vec::new(),
+            collectives: BTreeMap::new(),
             timeouts: None,
             ended: None,
             file,
@@ -99,10 +112,11 @@ impl Trace {
                     self.compute(driver, &file, place);
                 }
                 Work::Send { to, bytes, .. } => {
-                    self.send_of.push((rank, number));
+                    self.cargo.push(Cargo::Message { rank, number });
                     self.transfers.start(driver, FlowKind::Message, HostId(rank), HostId(to), bytes);
                 }
                 Work::Receive => self.half_done(rank, number),
+                Work::Collective(collective) => self.join(driver, &file, collective, rank, number),
             }
         }
         if self.left == 0 && self.ended.is_none() {
@@ -128,6 +142,39 @@ impl Trace {
         }
     }
 
+    /// A rank's operation joins a collective one.
+    fn join(&mut self, driver: &mut dyn Driver, file: &File, collective: u32, rank: u32, operation: u32) {
+        let of = &file.collectives()[collective as usize];
+        let new = || OfRanks::new(of.kind, file.members(of), of.bytes, &self.workload);
+        let running = self.collectives.entry(collective).or_insert_with(new);
+        let mut steps = Vec::new();
+        running.join(rank, operation, &mut |step| steps.push(step));
+        self.take(driver, collective, steps);
+    }
+
+    /// A part of a collective operation has arrived.
+    fn arrived(&mut self, driver: &mut dyn Driver, collective: u32, number: u32) {
+        let Some(running) = self.collectives.get_mut(&collective) else { return };
+        let mut steps = Vec::new();
+        if running.arrived(number, &mut |step| steps.push(step)) {
+            self.collectives.remove(&collective);
+        }
+        self.take(driver, collective, steps);
+    }
+
+    /// Takes steps of a collective operation.
+    fn take(&mut self, driver: &mut dyn Driver, collective: u32, steps: Vec<Step>) {
+        for step in steps {
+            match step {
+                Step::Send { number, from, to, bytes } => {
+                    self.cargo.push(Cargo::Part { collective, number });
+                    self.transfers.start(driver, FlowKind::Part, HostId(from), HostId(to), bytes);
+                }
+                Step::End { rank, operation } => self.end(rank, operation),
+            }
+        }
+    }
+
     /// A receive has started, or its message has arrived: the second of them ends it.
     fn half_done(&mut self, rank: u32, number: u32) {
         let half = &mut self.halves[rank as usize][number as usize];
@@ -147,7 +194,7 @@ impl Trace {
 impl Application for Trace {
     fn start(&mut self, driver: &mut dyn Driver) {
         driver.begin();
-        driver.after(self.duration, Timer::End.into());
+        driver.after(self.workload.duration, Timer::End.into());
         self.timeouts = driver.timeouts();
         self.ready.extend(self.progress.ready());
         self.go_on(driver);
@@ -156,10 +203,14 @@ impl Application for Trace {
     fn received(&mut self, driver: &mut dyn Driver, _at: EndpointId, message: Meaning) {
         let (Carried::Flow(number), Some(file)) = (Carried::from(message), self.file.clone()) else { return };
         self.transfers.end(driver, number);
-        let (rank, send) = self.send_of[number as usize];
-        self.end(rank, send);
-        if let Work::Send { to, at, .. } = file.ranks()[rank as usize][send as usize].work {
-            self.half_done(to, at);
+        match self.cargo[number as usize] {
+            Cargo::Part { collective, number } => self.arrived(driver, collective, number),
+            Cargo::Message { rank, number } => {
+                self.end(rank, number);
+                if let Work::Send { to, at, .. } = file.ranks()[rank as usize][number as usize].work {
+                    self.half_done(to, at);
+                }
+            }
         }
         self.go_on(driver);
     }

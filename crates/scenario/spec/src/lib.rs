@@ -102,7 +102,7 @@ pub use settings::{
 pub use sizes::{Distribution, Sizes};
 pub use stacks::Stack;
 pub use switch::PortClass;
-pub use trace::{On, Operation, Progress, Trace, Work};
+pub use trace::{Collective, CollectiveKind, On, Operation, Progress, Trace, Work};
 pub use transport::Transport;
 pub use volume::{Memory, Need, Volume, what_would_fit};
 

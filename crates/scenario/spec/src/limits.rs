@@ -139,8 +139,8 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         says: "`workload.kind = \"all-to-all\"`: every host sends to every other one, again and again; `workload.matrix` has unequal parts, such as tokens of experts (docs/collectives.md)",
     },
     Elsewhere {
-        names: &["goal", "loggopsim", "dag", "training", "training-step"],
-        says: "`workload.kind = \"trace\"`: hosts send, receive and compute by a trace in GOAL's text form (docs/traces.md)",
+        names: &["goal", "chakra", "astra-sim", "atlahs", "loggopsim", "dag", "training", "training-step"],
+        says: "`workload.kind = \"trace\"`: hosts send, receive, compute and run collectives by a trace: GOAL's text and binary form, or Chakra's (docs/traces.md)",
     },
     Elsewhere {
         names: &["kv-cache", "kvcache", "kv-pull"],
@@ -221,8 +221,8 @@ pub const LIMITS: &[Limit] = &[
     },
     Limit {
         name: "collectives",
-        also: &["nccl", "mpi", "all-gather", "reduce-scatter", "chakra", "nvlink"],
-        missing: "collectives other than all-reduce and all-to-all, libraries that choose among algorithms, and Chakra's traces",
+        also: &["nccl", "mpi", "all-gather", "reduce-scatter", "nvlink"],
+        missing: "collectives other than all-reduce, all-to-all, and in a trace all-gather and reduce-scatter, and libraries that choose among algorithms",
         so: "results do not show links inside a server; several collectives at once, and overlap with computation, need a trace (`workload.kind = \"trace\"`)",
         near: "workload.kind = \"all-reduce\" has rings, trees and halving-doubling, \"all-to-all\" measured matrices, \"pulls\" a trace of requests; a list of flows replays any trace",
     },

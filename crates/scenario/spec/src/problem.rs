@@ -12,6 +12,13 @@ pub enum Origin {
         /// Counted from one.
         line: usize,
     },
+    /// An entry of a file without lines.
+    Entry {
+        /// The file's name as the user gave it.
+        name: String,
+        /// Which one, such as "node 5".
+        entry: String,
+    },
     /// An argument, such as `--set link.rate=10`.
     Argument(String),
     /// Not from the user: a default, or the scenario as a whole.
@@ -22,6 +29,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Origin::File { name, line } => write!(f, "{name}:{line}: "),
+            Origin::Entry { name, entry } => write!(f, "{name}, {entry}: "),
             Origin::Argument(text) => write!(f, "{text}: "),
             Origin::Default => Ok(()),
         }

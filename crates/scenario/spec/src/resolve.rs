@@ -10,6 +10,7 @@ use crate::problem::{Origin, Problem, Wrong};
 use crate::scenario::{NamedScheme, Reader};
 use crate::setting::FilePath;
 use crate::sweep::{Axis, combinations, joined};
+use crate::trace::paths as trace_paths;
 use crate::{
     At, Bursts, Coordinate, Flows, Kind, Matrix, Plan, Point, Pulls, Scenario, Settings, Sizes, Stack, Trace, Variant,
     check,
@@ -29,7 +30,7 @@ impl Scenario {
     }
 
     /// Resolves and checks every scheme's settings. `read` takes a path from the scenario and returns the file's name for messages and
-    /// its text.
+    /// its contents.
     ///
     /// # Errors
     /// As [`Scenario::variants`], and errors in a file.
@@ -177,15 +178,27 @@ impl Way<'_> {
 
     /// Reads the files that settings name, reusing those already read.
     fn inputs(&self, settings: &mut Settings, read: &Settings, swept: &[&(Coordinate, Origin)]) -> Result<(), Problem> {
+        let refuse =
+            |key: &'static str, why| self.refuse(Wrong { paths: vec![key], what: format!("`{key}`: {why}") }, swept);
         let take = |key: &'static str, path: &str| {
-            let refuse = |why| self.refuse(Wrong { paths: vec![key], what: format!("`{key}`: {why}") }, swept);
-            (self.read)(path).map_err(refuse)
+            let (name, file) = (self.read)(path).map_err(|why| refuse(key, why))?;
+            match String::from_utf8(file) {
+                Ok(text) => Ok((name, text)),
+                Err(_) => Err(refuse(key, format!("{name} is not UTF-8"))),
+            }
         };
         let (w, k, was) = (&settings.workload, &settings.key_value, &read.inputs);
         let inputs = &mut settings.inputs;
         if let (Some(FilePath(path)), Kind::Trace) = (&w.file.0, w.kind) {
             let known = was.trace.clone().filter(|_| read.workload.file == w.file);
-            inputs.trace = Some(known_or(known, || take("workload.file", path), Trace::parse)?);
+            inputs.trace = match known {
+                Some(known) => Some(known),
+                None => {
+                    let paths = trace_paths(path).map_err(|why| refuse("workload.file", why))?;
+                    let read = |path: &str| (self.read)(path).map_err(|why| refuse("workload.file", why));
+                    Some(Arc::new(Trace::read(&paths, &read)?))
+                }
+            };
         } else if let Some(FilePath(path)) = &w.file.0 {
             let known = was.flows.clone().filter(|_| read.workload.file == w.file);
             inputs.flows = Some(known_or(known, || take("workload.file", path), Flows::parse)?);

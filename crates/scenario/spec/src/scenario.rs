@@ -35,8 +35,8 @@ pub struct Scenario {
     pub(crate) left_out: Vec<NamedScheme>,
 }
 
-/// Reads a file that a scenario names: takes the path, returns a name for messages and the text, or why the file cannot be read.
-pub type Reader<'a> = dyn Fn(&str) -> Result<(String, String), String> + 'a;
+/// Reads a file that a scenario names: takes the path, returns a name for messages and the contents, or why the file cannot be read.
+pub type Reader<'a> = dyn Fn(&str) -> Result<(String, Vec<u8>), String> + 'a;
 
 const TOP: [&str; 2] = ["title", "schemes"];
 

@@ -1,13 +1,11 @@
 //! All-reduces: every host has a vector, and all get the sum of all vectors.
 
-use fanin_spec::{Algorithm, Settings};
+use fanin_spec::{Algorithm, Workload};
 
 use super::schedule::{Schedule, Transfer};
 
-/// The transfers of an all-reduce over all hosts.
-pub(super) fn schedule(settings: &Settings) -> Schedule {
-    let (hosts, workload) = (settings.hosts(), &settings.workload);
-    let vector = workload.fragment.0.map_or(0, |vector| vector.0);
+/// The transfers of an all-reduce of a vector over hosts.
+pub(super) fn schedule(workload: &Workload, hosts: u32, vector: u64) -> Schedule {
     match workload.algorithm {
         Algorithm::Ring => ring(hosts, vector),
         Algorithm::Tree => trees(hosts, vector, workload.chunk.0),
@@ -25,12 +23,26 @@ fn part(bytes: u64, parts: u32, number: u32) -> u64 {
 /// each of n hosts splits its vector into n parts. In n - 1 steps each host passes a part to the next host, which adds its own; in
 /// n - 1 more steps the sums go around. A host passes a part on once it has received it.
 fn ring(hosts: u32, vector: u64) -> Schedule {
+    around(hosts, 2 * (hosts - 1), |number| part(vector, hosts, number))
+}
+
+/// The first half of a ring: each host ends with the sum of a part.
+pub(super) fn reduce_scatter(hosts: u32, vector: u64) -> Schedule {
+    around(hosts, hosts - 1, |number| part(vector, hosts, number))
+}
+
+/// The second half of a ring: each host gives a vector, and ends with all of them.
+pub(super) fn all_gather(hosts: u32, vector: u64) -> Schedule {
+    around(hosts, hosts - 1, |_| vector)
+}
+
+/// Steps around a ring of parts with these numbers and sizes.
+fn around(hosts: u32, steps: u32, size: impl Fn(u32) -> u64) -> Schedule {
     let mut schedule = Schedule::default();
-    let steps = 2 * (hosts - 1);
     for step in 0..steps {
         for host in 0..hosts {
             // Parts go around: each step sends that of the host one further back.
-            let bytes = part(vector, hosts, (host + 2 * hosts - step) % hosts);
+            let bytes = size((host + 2 * hosts - step) % hosts);
             let received = step.checked_sub(1).map(|before| before * hosts + (host + hosts - 1) % hosts);
             schedule.add(Transfer { from: host, to: (host + 1) % hosts, bytes }, received);
         }
@@ -157,6 +169,14 @@ mod tests {
         assert_eq!(sent(&halving_doubling(5, 800), 5), [800, 2_000, 1_200, 1_200, 1_200]);
         // Trees of halves: 3 links up and down each; hosts 0 and 3 are the roots, which have one child.
         assert_eq!(sent(&trees(4, 800, 100), 4).iter().sum::<u64>(), 2 * 2 * 3 * 400);
+    }
+
+    #[test]
+    fn halves_of_a_ring_send_their_part_of_it() {
+        assert_eq!(sent(&reduce_scatter(4, 800), 4), [600; 4]);
+        // Each host passes three vectors on.
+        assert_eq!(sent(&all_gather(4, 800), 4), [2_400; 4]);
+        assert!([reduce_scatter(1, 800), all_gather(1, 800)].iter().all(|schedule| schedule.transfers.is_empty()));
     }
 
     #[test]

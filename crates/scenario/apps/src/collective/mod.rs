@@ -3,7 +3,10 @@
 
 mod all_reduce;
 mod all_to_all;
+mod of_ranks;
 mod schedule;
+
+pub(crate) use of_ranks::{OfRanks, Step};
 
 use fanin_driver::{Application, Driver, EndpointId, Meaning, Purpose, Record, Stream, View, meanings};
 use fanin_fabric::HostId;
@@ -56,7 +59,9 @@ pub(crate) struct Collective {
 
 impl Collective {
     pub fn all_reduce(spec: &RunSpec) -> Collective {
-        Collective::new(spec, vec![all_reduce::schedule(&spec.settings)])
+        let (workload, hosts) = (&spec.settings.workload, spec.settings.hosts());
+        let vector = workload.fragment.0.map_or(0, |vector| vector.0);
+        Collective::new(spec, vec![all_reduce::schedule(workload, hosts, vector)])
     }
 
     pub fn all_to_all(spec: &RunSpec) -> Collective {

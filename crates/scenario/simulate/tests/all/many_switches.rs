@@ -140,7 +140,7 @@ fn flows_take_shortest_paths() {
     let ports = |server: u32| {
         let mut scenario = fanin_spec::Scenario::parse("test.toml", &scenario(server)).expect("a scenario");
         scenario.assign("--fan-in 15", "sweep.fan_in=[15]").expect("a fan-in");
-        let file = |host: &str| Ok(("flows.csv".into(), format!("src,dst,bytes,start_us\n{host},0,20000,0\n")));
+        let file = |host: &str| Ok(("flows.csv".into(), format!("src,dst,bytes,start_us\n{host},0,20000,0\n").into()));
         let spec = scenario.variants_with(&file).expect("a contender")[0].run(15, 1).expect("swept over");
         run(&spec).ports.into_iter().map(|port| port.port).collect::<Vec<_>>()
     };

@@ -129,16 +129,16 @@ const VALUES: [&str; 38] = [
 ];
 
 /// The file that a base names: a plan that moves every object's first replica to the next server without one.
-fn read(path: &str, base: &str) -> Result<(String, String), String> {
+fn read(path: &str, base: &str) -> Result<(String, Vec<u8>), String> {
     if path != "plan.csv" {
         return Err("no such file".into());
     }
-    let empty = |_: &str| Ok(("plan.csv".to_string(), "object,from,to,reason\n".to_string()));
+    let empty = |_: &str| Ok(("plan.csv".to_string(), "object,from,to,reason\n".into()));
     let mut scenario = Scenario::parse("test.toml", base).unwrap();
     scenario.assign("fan-in", "sweep.fan_in=[5]").unwrap();
     let spec = scenario.variants_with(&empty).unwrap()[0].at(0, 1).unwrap();
     let to = |homes: &[u32]| (1..=5).map(|step| 1 + (homes[0] + step) % 5).find(|server| !homes.contains(server));
-    Ok(("plan.csv".into(), plan_of(&spec, |_, homes| vec![(homes[0], to(homes).unwrap())])))
+    Ok(("plan.csv".into(), plan_of(&spec, |_, homes| vec![(homes[0], to(homes).unwrap())]).into()))
 }
 
 /// The scenario of a base, short.

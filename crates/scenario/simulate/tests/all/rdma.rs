@@ -215,7 +215,7 @@ fn around(switches: u32, hops: u32, memory: &str) -> RunTables {
     );
     let flow = |from: u32| format!("{from},{},2000000,0\n", (from + hops) % switches);
     let list = format!("src,dst,bytes,start_us\n{}", (0..switches).map(flow).collect::<String>());
-    let read = |path: &str| Ok((path.to_string(), list.clone()));
+    let read = |path: &str| Ok((path.to_string(), list.clone().into()));
     let scenario = Scenario::parse("ring.toml", &scenario).unwrap();
     run(&scenario.variants_with(&read).unwrap()[0].at(0, 1).unwrap())
 }

@@ -3,19 +3,37 @@
 use std::sync::Arc;
 
 use crate::common::{checked, run, spec};
-use fanin_spec::{FilePath, Kind, Optional, PacketJitter, RunSpec, Scheme, Settings, Trace};
-use fanin_tables::FlowKind;
+use fanin_spec::{FilePath, Kind, Optional, PacketJitter, RunSpec, Scenario, Scheme, Settings, Trace};
+use fanin_tables::{FlowKind, RunTables};
+use fanin_testing::chakra;
 use fanin_units::{QueueSize, Rate, Time};
 
-/// A run of a trace over a star of 10 Gbit/s and 1 us a link.
+/// A run of a trace in GOAL's text form.
 fn trace(text: &str) -> RunSpec {
+    spec_of(Trace::parse("a.goal", text).unwrap())
+}
+
+/// A run of a trace of Chakra's over the network of [`built_in`].
+fn chakra(ranks: &[Vec<Vec<u8>>], algorithm: &str) -> RunSpec {
+    let last = ranks.len() - 1;
+    let scenario = format!("{NETWORK}kind = \"trace\"\nfile = \"{{0..{last}}}.et\"\nalgorithm = \"{algorithm}\"\n");
+    let read = |path: &str| {
+        let rank: usize = path.trim_end_matches(".et").parse().unwrap();
+        Ok((path.to_string(), chakra::file(&ranks[rank])))
+    };
+    let mut scenario = Scenario::parse("test.toml", &scenario).unwrap();
+    scenario.assign("--fan-in", &format!("sweep.fan_in=[{last}]")).unwrap();
+    scenario.variants_with(&read).unwrap()[0].run(last as u32, 1).unwrap()
+}
+
+/// A run over a star of 10 Gbit/s and 1 us a link.
+fn spec_of(trace: Trace) -> RunSpec {
     let mut s = Settings::default();
     (s.link.rate, s.link.delay) = (Rate(10_000_000_000), Time::from_micros(1));
     s.host.packet_jitter = PacketJitter::None;
     s.switch.buffer = QueueSize::Bytes(1_000_000);
     s.workload.kind = Kind::Trace;
     s.workload.file = Optional(Some(FilePath("a.goal".into())));
-    let trace = Trace::parse("a.goal", text).unwrap();
     let servers = trace.ranks().len().max(2) as u32 - 1;
     s.inputs.trace = Some(Arc::new(trace));
     checked(Scheme::parse("dctcp").unwrap(), s, servers, 1)
@@ -70,12 +88,98 @@ fn ring_takes_as_long_as_the_built_in_one() {
     }
     let tables = run(&trace(&text));
     assert!(tables.flows.iter().all(|flow| flow.class == FlowKind::Message && flow.fct_ps.is_some()));
-    let built_in = spec(
-        "schemes = [\"dctcp\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"1 us\"\n[switch]\nbuffer = \"1000000 B\"\n\
-         [host]\npacket_jitter = \"none\"\n[workload]\nkind = \"all-reduce\"\nfragment = \"1000000 B\"\nqueries = 1\n",
-        3,
-        1,
-    );
-    let [ours, theirs] = [tables, run(&built_in)].map(|tables| tables.queries[0].qct_ps.expect("it ends") as f64);
+    let [ours, theirs] = [tables, built_in("ring")].map(|tables| end(&tables) as f64);
     assert!((ours / theirs - 1.0).abs() < 1e-3, "{ours} ps, built in {theirs} ps");
+}
+
+/// A star of 10 Gbit/s and 1 us a link, up to the workload's keys.
+const NETWORK: &str = "schemes = [\"dctcp\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"1 us\"\n[switch]\nbuffer = \"1000000 B\"\n\
+                       [host]\npacket_jitter = \"none\"\n[workload]\n";
+
+/// The built-in all-reduce of 1 MB over four hosts.
+fn built_in(algorithm: &str) -> RunTables {
+    let workload = "kind = \"all-reduce\"\nfragment = \"1000000 B\"\nqueries = 1\n";
+    run(&spec(&format!("{NETWORK}{workload}algorithm = \"{algorithm}\"\n"), 3, 1))
+}
+
+/// When the operation of a run ended, in ps.
+fn end(tables: &RunTables) -> u64 {
+    tables.queries[0].qct_ps.expect("it ends")
+}
+
+/// A collective of a kind and a size.
+fn collective(id: u64, after: &[u64], kind: i64, bytes: i64, group: Option<&str>) -> Vec<u8> {
+    chakra::node(id, chakra::COLLECTIVE, after, 0, &[("comm_type", kind), ("comm_size", bytes)], group)
+}
+
+/// A computation of an accelerator.
+fn compute(id: u64, after: &[u64], micros: u64) -> Vec<u8> {
+    chakra::node(id, chakra::COMPUTE, after, micros, &[("is_cpu_op", 0)], None)
+}
+
+const ALL_REDUCE: i64 = 0;
+const ALL_GATHER: i64 = 2;
+const ALL_TO_ALL: i64 = 6;
+const REDUCE_SCATTER: i64 = 7;
+
+#[test]
+fn all_reduces_of_chakra_take_as_long_as_the_built_in_ones() {
+    for algorithm in ["ring", "tree", "halving-doubling"] {
+        let ranks = vec![vec![collective(1, &[], ALL_REDUCE, 1_000_000, None)]; 4];
+        let [ours, theirs] = [run(&chakra(&ranks, algorithm)), built_in(algorithm)].map(|tables| end(&tables) as f64);
+        assert!((ours / theirs - 1.0).abs() < 1e-3, "{algorithm}: {ours} ps, built in {theirs} ps");
+    }
+}
+
+#[test]
+fn a_reduce_scatter_and_an_all_gather_send_what_an_all_reduce_does() {
+    let sent = |ranks: &[Vec<Vec<u8>>]| {
+        let tables = run(&chakra(ranks, "ring"));
+        assert!(tables.flows.iter().all(|flow| flow.class == FlowKind::Part && flow.fct_ps.is_some()));
+        tables.flows.iter().filter_map(|flow| flow.payload_bytes).sum::<u64>()
+    };
+    let halves = [collective(1, &[], REDUCE_SCATTER, 1_000_000, None), collective(2, &[1], ALL_GATHER, 250_000, None)];
+    assert_eq!(sent(&vec![halves.to_vec(); 4]), 6 * 1_000_000);
+    // Each of four ranks sends a quarter to each other one.
+    assert_eq!(sent(&vec![vec![collective(1, &[], ALL_TO_ALL, 1_000_000, None)]; 4]), 3 * 1_000_000);
+}
+
+#[test]
+fn collectives_overlap_computations_and_wait_for_their_last_rank() {
+    let alone = end(&run(&chakra(&vec![vec![collective(1, &[], ALL_REDUCE, 1_000_000, None)]; 4], "ring")));
+    // Rank 2 joins after 5 ms; a computation of 4 ms on each rank does not delay the others.
+    let of = |rank: u64| match rank {
+        2 => vec![compute(1, &[], 5_000), collective(2, &[1], ALL_REDUCE, 1_000_000, None)],
+        _ => vec![compute(1, &[], 4_000), collective(2, &[], ALL_REDUCE, 1_000_000, None)],
+    };
+    let ranks: Vec<_> = (0..4).map(of).collect();
+    let late = end(&run(&chakra(&ranks, "ring")));
+    // The first parts have travelled before; the last rank still takes all steps of the ring.
+    assert!((5_000_000_000..5_000_000_000 + alone * 101 / 100).contains(&late), "{late} ps, alone {alone} ps");
+}
+
+#[test]
+fn groups_are_the_ranks_that_use_their_names() {
+    let of = |rank: u64| {
+        let group = if rank.is_multiple_of(2) { "even" } else { "odd" };
+        vec![collective(1, &[], ALL_REDUCE, 1_000_000, Some(group))]
+    };
+    let ranks: Vec<_> = (0..4).map(of).collect();
+    let tables = run(&chakra(&ranks, "ring"));
+    assert_eq!(tables.flows.len(), 2 * 2 * 2);
+    assert!(tables.flows.iter().all(|flow| flow.from_host % 2 == flow.to_host % 2), "{:?}", tables.flows);
+    end(&tables);
+}
+
+#[test]
+fn messages_of_chakra_wait_for_their_computations() {
+    let send = [("comm_size", 1_000), ("comm_dst", 1), ("comm_tag", 3)];
+    let receive = [("comm_size", 1_000), ("comm_src", 0), ("comm_tag", 3)];
+    let ranks = [
+        vec![compute(7, &[], 30), chakra::node(9, chakra::SEND, &[7], 0, &send, None)],
+        vec![chakra::node(4, chakra::RECEIVE, &[], 0, &receive, None), compute(2, &[4], 20)],
+    ];
+    let took = end(&run(&chakra(&ranks, "ring")));
+    // Both computations, a handshake and a packet: 3 one-way trips of 2 us.
+    assert!((57_000_000..61_000_000).contains(&took), "{took} ps");
 }

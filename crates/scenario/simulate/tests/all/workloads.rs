@@ -3,6 +3,7 @@
 use crate::common::run;
 use fanin_spec::{Kind, Scenario, Settings};
 use fanin_tables::RunTables;
+use fanin_testing::chakra;
 
 const BASE: &str = r#"
     schemes = ["newreno"]
@@ -22,7 +23,7 @@ fn tables(kind: Kind, set: Option<String>) -> Option<RunTables> {
         Kind::Bursts => vec!["workload.bursts=bursts.csv".into()],
         Kind::AllReduce => vec!["workload.algorithm=tree".into()],
         Kind::Pulls => vec!["workload.pulls=pulls.csv".into()],
-        Kind::Trace => vec!["workload.file=a.goal".into()],
+        Kind::Trace => ["workload.file=\"{0..4}.et\"", "workload.algorithm=tree"].map(String::from).into(),
         Kind::Poisson => vec!["workload.load=0.3".into()],
         // A job that reaches its fetches.
         Kind::MapReduce => {
@@ -38,28 +39,29 @@ fn tables(kind: Kind, set: Option<String>) -> Option<RunTables> {
     let file = |path: &str| {
         if path.contains("bursts") {
             let gap = if path == "bursts.csv" { 3_000 } else { 5_000 };
-            return Ok((path.to_string(), format!("gap_us,fan_in,bytes\n{gap},3,90000\n")));
+            return Ok((path.to_string(), format!("gap_us,fan_in,bytes\n{gap},3,90000\n").into()));
         }
         let bytes = if path.starts_with("other") { 30_000 } else { 20_000 };
         if path.contains("matrix") {
             return Ok((
                 path.to_string(),
-                format!("src,dst,bytes\n0,1,{bytes}\n0,2,{bytes}\n0,3,{bytes}\n4,0,{bytes}\n"),
+                format!("src,dst,bytes\n0,1,{bytes}\n0,2,{bytes}\n0,3,{bytes}\n4,0,{bytes}\n").into(),
             ));
         }
         if path.contains("pulls") {
             let pull = |number, from| format!("{number},5,{from},0,{bytes}\n");
             return Ok((
                 path.to_string(),
-                format!("pull,start_us,src,dst,bytes\n{}{}{}", pull(0, 1), pull(0, 2), pull(1, 4)),
+                format!("pull,start_us,src,dst,bytes\n{}{}{}", pull(0, 1), pull(0, 2), pull(1, 4)).into(),
             ));
         }
-        if path.contains("goal") {
-            let rank = |number, lines: String| format!("rank {number} {{\n{lines}}}\n");
-            let one = rank(0, format!("c: calc 5000\ns: send {bytes}b to 4\ns requires c\n"));
-            return Ok((path.to_string(), format!("num_ranks 5\n{one}{}", rank(4, format!("recv {bytes}b from 0\n")))));
+        if path.ends_with(".et") {
+            let compute = chakra::node(1, chakra::COMPUTE, &[], 5, &[], None);
+            let reduce = [("comm_type", 0), ("comm_size", bytes)];
+            let reduce = chakra::node(2, chakra::COLLECTIVE, &[1], 0, &reduce, None);
+            return Ok((path.to_string(), chakra::file(&[compute, reduce])));
         }
-        Ok((path.to_string(), format!("src,dst,bytes,start_us\n1,0,{bytes},0\n2,0,20000,0\n3,4,20000,0\n")))
+        Ok((path.to_string(), format!("src,dst,bytes,start_us\n1,0,{bytes},0\n2,0,20000,0\n3,4,20000,0\n").into()))
     };
     let variant = scenario.variants_with(&file).ok()?.remove(0);
     Some(run(&variant.run(4, 1)?))

@@ -152,11 +152,11 @@ section! {
         #[needs(AsksServers)]
         #[range(Bytes(1)..=Bytes(1 << 40), "\"none\" means unlimited")]
         bytes_in_flight: Optional<Bytes> = Optional::NONE,
-        /// How an all-reduce moves its parts.
-        #[only(AllReduce)]
+        /// How an all-reduce moves its parts, also in a trace.
+        #[only(AllReduce, Trace)]
         algorithm: Algorithm = Algorithm::Ring,
         /// Bytes that a host of a tree passes on at once: larger chunks cost less, smaller ones fill a tree's links earlier.
-        #[only(AllReduce)]
+        #[only(AllReduce, Trace)]
         #[needs(Tree)]
         #[range(Bytes(1)..=Bytes(1 << 40))]
         chunk: Bytes = Bytes(512 << 10),
@@ -179,7 +179,7 @@ section! {
         deadline: Optional<Time> = Optional::NONE,
         /// Long-lived flows into the client in the background, each from a separate host.
         background: u32 = 0,
-        /// For the trace workload a file in GOAL's text form (docs/traces.md), whose ranks are hosts. Otherwise a flow list, for the flows workload or as background traffic of another one for its whole time: HPCC's flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). In a table with an additional column stop_us, a flow without bytes is unlimited and stops at that time, if given; the table of flows then has a row for each interval between starts and stops of such flows. Hosts count from 0, the client; a flows workload has as many hosts as the file needs unless fabric.hosts is set.
+        /// For the trace workload (docs/traces.md) GOAL's text or binary form, or Chakra's execution traces (.et), a file for each rank: "step.{0..7}.et". Ranks are hosts. Otherwise a flow list, for the flows workload or as background traffic of another one for its whole time: HPCC's flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). In a table with an additional column stop_us, a flow without bytes is unlimited and stops at that time, if given; the table of flows then has a row for each interval between starts and stops of such flows. Hosts count from 0, the client; a flows workload has as many hosts as the file needs unless fabric.hosts is set.
         file: Optional<FilePath> = Optional::NONE,
         /// Bursts: either a table with the header gap_us,fan_in,bytes, played in order and repeated, each starting that long after the previous one started; or a table with the header of,value,cdf with points of the distributions of gap_us, fan_in and bytes, interpolated linearly, from which each burst is drawn. A burst's bytes are divided evenly among its servers, which are drawn for each burst.
         #[only(Bursts)]

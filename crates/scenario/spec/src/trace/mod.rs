@@ -1,5 +1,5 @@
-//! Traces: for each rank of a parallel program, sends, receives and computations that wait for one another. Read from GOAL's text form
-//! (Hoefler, Siebert, Lumsdaine: "Group Operation Assembly Language", ICPP 2009), as the tools of LogGOPSim and ATLAHS write it:
+//! Traces: for each rank of a parallel program, sends, receives, computations and collective operations that wait for one another. Read from
+//! Chakra's execution traces, and from GOAL's binary and text form (Hoefler, Siebert, Lumsdaine: "Group Operation Assembly Language", ICPP 2009), as the tools of LogGOPSim and ATLAHS write it:
 //!
 //! ```text
 //! num_ranks 2
@@ -13,45 +13,123 @@
 //! }
 //! ```
 
+mod binary;
+mod chakra;
 mod goal;
 mod operation;
 mod progress;
+mod protobuf;
+mod ranks;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::flows::whole;
 use crate::problem::{Origin, Problem};
-use goal::{Reader, join_messages};
-pub use operation::{On, Operation, Work};
+use crate::range::FAN_IN_MAX;
+use goal::Reader;
+pub use operation::{Collective, CollectiveKind, On, Operation, Work};
 pub use progress::Progress;
 use progress::find_deadlock;
+use ranks::{Fault, Ranks};
 
-/// A file of operations by rank.
+/// Operations by rank, from one file or from a file of each rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
     name: String,
     ranks: Vec<Vec<Operation>>,
+    collectives: Vec<Collective>,
+    groups: Vec<Vec<u32>>,
     digest: String,
 }
 
+/// Reads a file: returns its name for messages, and its contents.
+type ReadFile<'a> = dyn Fn(&str) -> Result<(String, Vec<u8>), Problem> + 'a;
+
+/// Where a form of file says that an operation is.
+type Place = fn(String, &Fault) -> Origin;
+
+/// A number of GOAL's binary form.
+fn numbered(name: String, fault: &Fault) -> Origin {
+    let entry = match fault.place {
+        Some(number) => format!("rank {}, operation {number}", fault.rank),
+        None => format!("rank {}", fault.rank),
+    };
+    Origin::Entry { name, entry }
+}
+
+/// An id of Chakra's nodes.
+fn identified(name: String, fault: &Fault) -> Origin {
+    let entry = fault.place.map_or_else(|| format!("rank {}", fault.rank), |id| format!("node {id}"));
+    Origin::Entry { name, entry }
+}
+
 impl Trace {
-    /// Parses a trace; `name` is the file's path as the user gave it. The n-th send from one rank to another with a tag is for the n-th
-    /// receive of that tag there.
+    /// Reads a trace from these paths: `read` returns a file's name for messages and its contents. A name that ends with `.et` is Chakra's,
+    /// and there may be one for each rank; another file is GOAL's, binary or text.
+    ///
+    /// # Errors
+    /// Files that cannot be read, and those of [`Trace::parse`], with the file and the operation.
+    pub fn read(paths: &[String], read: &ReadFile) -> Result<Trace, Problem> {
+        if let [path] = paths
+            && !path.ends_with(".et")
+        {
+            let (name, file) = read(path)?;
+            if binary::is_binary(&file) {
+                let of = |fault: Fault| Problem::new(&numbered(name.clone(), &fault), fault.what);
+                let ranks = binary::read(&file).map_err(of)?;
+                return Trace::joined(&[name], ranks, numbered, Sha256::new_with_prefix(file));
+            }
+            return match String::from_utf8(file) {
+                Ok(text) => Trace::parse(&name, &text),
+                Err(_) => Err(Problem::new(&Origin::Default, format!("{name} is neither text nor GOAL's binary form"))),
+            };
+        }
+        let (mut names, mut digest) = (Vec::new(), Sha256::new());
+        let many = |what: String| Problem::new(&Origin::Default, what);
+        let mut reader = chakra::Reader::new(paths.len() as u64).map_err(many)?;
+        for (rank, path) in (0..).zip(paths) {
+            let (name, file) = read(path)?;
+            let of = |fault: Fault| Problem::new(&identified(name.clone(), &fault), fault.what);
+            reader.read(rank, &file).map_err(of)?;
+            digest.update(&file);
+            names.push(name);
+        }
+        let ranks = reader.finish();
+        if ranks.is_empty() {
+            return Err(Problem::new(&Origin::Default, format!("{}: the trace has no operations", names[0])));
+        }
+        Trace::joined(&names, ranks, identified, digest)
+    }
+
+    /// Parses a trace in GOAL's text form; `name` is the file's path as the user gave it. The n-th send from one rank to another with a tag
+    /// is for the n-th receive of that tag there.
     ///
     /// # Errors
     /// The first invalid line, a message without its counterpart, or an operation that can never start.
     pub fn parse(name: &str, text: &str) -> Result<Trace, Problem> {
         let mut reader = Reader::default();
+        let at =
+            |(line, what): (u64, String)| Problem::new(&Origin::File { name: name.into(), line: line as usize }, what);
         for (line, row) in (1..).zip(text.lines()) {
-            let at = |what: String| Problem::new(&Origin::File { name: name.into(), line }, what);
-            reader.read(line, row.trim()).map_err(at)?;
+            reader.read(line, row.trim()).map_err(|what| at((line, what)))?;
         }
-        let of = |(line, what): (usize, String)| Problem::new(&Origin::File { name: name.into(), line }, what);
-        let mut ranks = reader.finish(text.lines().count().max(1)).map_err(of)?;
-        join_messages(&mut ranks.operations, &ranks.messages).map_err(of)?;
-        find_deadlock(&ranks.operations).map_err(of)?;
-        let digest = hex::encode(Sha256::digest(text.as_bytes()));
-        Ok(Trace { name: name.into(), ranks: ranks.operations, digest })
+        let ranks = reader.finish(text.lines().count().max(1) as u64).map_err(at)?;
+        let line = |name, fault: &Fault| Origin::File { name, line: fault.place.unwrap_or(1) as usize };
+        Trace::joined(&[name.into()], ranks, line, Sha256::new_with_prefix(text))
+    }
+
+    /// A trace of one file, or one for each rank, whose messages have counterparts and whose operations all start.
+    fn joined(names: &[String], mut ranks: Ranks, place: Place, digest: Sha256) -> Result<Trace, Problem> {
+        let refused = |fault: Fault| {
+            let name = names.get(fault.rank as usize).unwrap_or(&names[0]);
+            Problem::new(&place(name.clone(), &fault), fault.what)
+        };
+        ranks.join_messages().map_err(refused)?;
+        find_deadlock(&ranks).map_err(refused)?;
+        let Ranks { operations, collectives, groups, .. } = ranks;
+        let digest = hex::encode(digest.finalize());
+        Ok(Trace { name: names[0].clone(), ranks: operations, collectives, groups, digest })
     }
 
     /// The file's name, as given.
@@ -64,7 +142,17 @@ impl Trace {
         &self.ranks
     }
 
-    /// SHA-256 of the file, for the run's name.
+    /// Collective operations, by number.
+    pub fn collectives(&self) -> &[Collective] {
+        &self.collectives
+    }
+
+    /// Ranks of a collective operation, in ascending order.
+    pub fn members(&self, collective: &Collective) -> &[u32] {
+        &self.groups[collective.group as usize]
+    }
+
+    /// SHA-256 of the files, for the run's name.
     pub(crate) fn digest(&self) -> &str {
         &self.digest
     }
@@ -74,11 +162,11 @@ impl Trace {
         self.ranks.len().max(2) as u32
     }
 
-    /// Number of messages, and their bytes together.
+    /// Number of sends, and their bytes together.
     pub(crate) fn sums(&self) -> (f64, f64) {
         let sent = |operation: &Operation| match operation.work {
             Work::Send { bytes, .. } => Some(bytes as f64),
-            Work::Calc { .. } | Work::Receive => None,
+            Work::Calc { .. } | Work::Receive | Work::Collective(_) => None,
         };
         self.ranks.iter().flatten().filter_map(sent).fold((0.0, 0.0), |(count, sum), bytes| (count + 1.0, sum + bytes))
     }
@@ -90,6 +178,21 @@ impl Trace {
         }
         let what = format!("{} ranks, but the cluster has {hosts} hosts", self.ranks.len());
         Err(Problem::new(&Origin::File { name: self.name.clone(), line: 1 }, what))
+    }
+}
+
+/// The paths of a trace: `step.{0..7}.et` is a file for each of eight ranks.
+pub(crate) fn paths(path: &str) -> Result<Vec<String>, String> {
+    let Some((before, rest)) = path.split_once("{0..") else { return Ok(vec![path.into()]) };
+    let named = rest.split_once('}').and_then(|(last, after)| Some((whole(last)?, after)));
+    match named.filter(|&(last, _)| last <= u64::from(FAN_IN_MAX)) {
+        Some((last, after)) if after.ends_with(".et") => {
+            Ok((0..=last).map(|rank| format!("{before}{rank}{after}")).collect())
+        }
+        Some(_) => Err("several files are a trace of Chakra's: use a name that ends with `.et`".into()),
+        None => {
+            Err(format!("use `{{0..N}}` with the last rank, up to {FAN_IN_MAX}, in a name such as step.{{0..7}}.et"))
+        }
     }
 }
 

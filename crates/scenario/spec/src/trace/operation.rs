@@ -25,6 +25,8 @@ pub enum Work {
     },
     /// A message from another rank.
     Receive,
+    /// The rank's part in the collective operation of this number. It ends when the rank has sent and received all of it.
+    Collective(u32),
 }
 
 /// An operation.
@@ -34,8 +36,8 @@ pub struct Operation {
     pub work: Work,
     /// Operations of the rank that it waits for, and whether for their ends or only their starts.
     pub waits: Vec<(u32, On)>,
-    /// Line in the file, counted from one.
-    pub(super) line: usize,
+    /// Its place in the file: a line, a number or an id.
+    pub(super) place: u64,
 }
 
 /// The event of another operation that one waits for.
@@ -45,4 +47,28 @@ pub enum On {
     End,
     /// Its start (`irequires`).
     Start,
+}
+
+/// A collective operation of several ranks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Collective {
+    /// What it moves.
+    pub kind: CollectiveKind,
+    /// Bytes that each rank gives.
+    pub bytes: u64,
+    /// Number of its group of ranks.
+    pub(super) group: u32,
+}
+
+/// Kinds of collective operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CollectiveKind {
+    /// Every rank gets the sum of all vectors.
+    AllReduce,
+    /// Every rank gets all vectors.
+    AllGather,
+    /// Every rank gets a part of the sum of all vectors.
+    ReduceScatter,
+    /// Every rank gets a part of each vector.
+    AllToAll,
 }

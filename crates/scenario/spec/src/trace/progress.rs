@@ -1,6 +1,9 @@
 //! The course of a trace: which operations may start.
 
+use std::collections::BTreeMap;
+
 use super::operation::{On, Operation, Work};
+use super::ranks::{Fault, Ranks};
 
 /// Progress of a trace: operations, and those that they wait for.
 #[derive(Clone, Debug, Default)]
@@ -57,36 +60,45 @@ impl Progress {
 }
 
 /// Carries the trace out without times: an operation that never ends waits for itself.
-pub(super) fn find_deadlock(ranks: &[Vec<Operation>]) -> Result<(), (usize, String)> {
+pub(super) fn find_deadlock(of: &Ranks) -> Result<(), Fault> {
+    let ranks = &of.operations;
     let mut progress = Progress::new(ranks);
     let mut started: Vec<Vec<bool>> = ranks.iter().map(|rank| vec![false; rank.len()]).collect();
     // Messages whose receives have not started, or receives whose messages have not come.
     let mut half = started.clone();
+    // Parts of collectives that other ranks have not joined.
+    let mut joined: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
     let mut ready: Vec<(u32, u32)> = progress.ready().collect();
     while let Some((rank, number)) = ready.pop() {
         started[rank as usize][number as usize] = true;
         progress.begins(rank, number, |other| ready.push((rank, other)));
+        let mut is_whole = |rank: u32, number: u32| std::mem::replace(&mut half[rank as usize][number as usize], true);
         let ended = match ranks[rank as usize][number as usize].work {
             Work::Calc { .. } => vec![(rank, number)],
-            Work::Send { to, at, .. } => {
-                let both = std::mem::replace(&mut half[to as usize][at as usize], true);
-                if both { vec![(rank, number), (to, at)] } else { vec![(rank, number)] }
-            }
-            Work::Receive => {
-                let both = std::mem::replace(&mut half[rank as usize][number as usize], true);
-                if both { vec![(rank, number)] } else { Vec::new() }
+            Work::Send { to, at, .. } if is_whole(to, at) => vec![(rank, number), (to, at)],
+            Work::Send { .. } => vec![(rank, number)],
+            Work::Receive if is_whole(rank, number) => vec![(rank, number)],
+            Work::Receive => Vec::new(),
+            Work::Collective(collective) => {
+                let parts = joined.entry(collective).or_default();
+                parts.push((rank, number));
+                let group = of.collectives[collective as usize].group;
+                let is_last = parts.len() == of.groups[group as usize].len();
+                if is_last { joined.remove(&collective).unwrap_or_default() } else { Vec::new() }
             }
         };
         for (rank, number) in ended {
             progress.ends(rank, number, |other| ready.push((rank, other)));
         }
     }
-    let never = |(rank, started): (usize, &Vec<bool>)| {
-        started.iter().position(|started| !started).map(|number| ranks[rank][number].line)
+    let never = |(rank, started): (u32, &Vec<bool>)| {
+        let number = started.iter().position(|started| !started)?;
+        Some((rank, Some(ranks[rank as usize][number].place)))
     };
-    match started.iter().enumerate().find_map(never) {
-        Some(line) => {
-            Err((line, "this never starts: it waits for operations that wait for it, or for one another".into()))
+    match (0..).zip(&started).find_map(never) {
+        Some((rank, place)) => {
+            let what = "this never starts: it waits for operations that wait for it, or for one another";
+            Err(Fault { rank, place, what: what.into() })
         }
         None => Ok(()),
     }

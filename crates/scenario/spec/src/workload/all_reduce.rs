@@ -4,7 +4,7 @@ use fanin_units::Bytes;
 
 use crate::facts::{Facts, Moves, Payload};
 use crate::problem::wrong;
-use crate::settings::{Algorithm, Settings};
+use crate::settings::Algorithm;
 
 pub(super) const FACTS: Facts = Facts {
     all_hosts: true,
@@ -12,8 +12,9 @@ pub(super) const FACTS: Facts = Facts {
     payload: Payload::Fragments,
     moves: |s| {
         let all = f64::from(s.workload.queries);
-        let (transfers, vectors) = transfers(s);
-        let vector = s.answer(s.servers(), 0).0 as f64;
+        let Bytes(vector) = s.answer(s.servers(), 0);
+        let (transfers, vectors) = volume(s.workload.algorithm, s.workload.chunk.0, s.hosts(), vector);
+        let vector = vector as f64;
         // The schedule is held from the start.
         Moves { flows: transfers * all, bytes: vectors * vector * all, held: [40.0 * transfers; 2], ..Moves::default() }
     },
@@ -37,17 +38,16 @@ pub(super) const FACTS: Facts = Facts {
 };
 
 /// Transfers of one all-reduce, and how many vectors they carry together.
-fn transfers(s: &Settings) -> (f64, f64) {
-    let (hosts, others) = (f64::from(s.hosts()), f64::from(s.servers()));
-    let Bytes(vector) = s.answer(s.servers(), 0);
-    match s.workload.algorithm {
+pub(super) fn volume(algorithm: Algorithm, chunk: u64, members: u32, vector: u64) -> (f64, f64) {
+    let (hosts, others) = (f64::from(members), f64::from(members.saturating_sub(1)));
+    match algorithm {
         // Each host sends all but one of its vector's parts, twice.
         Algorithm::Ring => (2.0 * hosts * others, 2.0 * others),
         // Each tree's links carry half of the vector up and down.
-        Algorithm::Tree => (4.0 * others * vector.div_ceil(2 * s.workload.chunk.0).max(1) as f64, 2.0 * others),
+        Algorithm::Tree => (4.0 * others * vector.div_ceil(2 * chunk).max(1) as f64, 2.0 * others),
         // As a ring among a power of two of hosts; each other one gives and gets a vector.
         Algorithm::HalvingDoubling => {
-            let steps = s.hosts().ilog2();
+            let steps = members.ilog2();
             let power = f64::from(1 << steps);
             let beyond = hosts - power;
             (2.0 * (power * f64::from(steps) + beyond), 2.0 * (power - 1.0 + beyond))

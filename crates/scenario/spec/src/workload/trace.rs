@@ -1,8 +1,11 @@
 //! The operations of a trace.
 
+use super::all_reduce::volume;
 use super::flows::last_part;
 use crate::facts::{Facts, Moves};
 use crate::problem::wrong;
+use crate::settings::Workload;
+use crate::trace::{Collective, CollectiveKind};
 
 /// Bytes of memory per operation in a run.
 const OPERATION: f64 = 120.0;
@@ -12,7 +15,11 @@ pub(super) const FACTS: Facts = Facts {
     stands: true,
     moves: |s| {
         let Some(trace) = &s.inputs.trace else { return Moves::default() };
-        let (flows, bytes) = trace.sums();
+        let (mut flows, mut bytes) = trace.sums();
+        for collective in trace.collectives() {
+            let (count, size) = moved(&s.workload, collective, trace.members(collective).len() as u32);
+            (flows, bytes) = (flows + count, bytes + size);
+        }
         let operations = trace.ranks().iter().map(Vec::len).sum::<usize>() as f64;
         Moves { flows, bytes, held: [operations * OPERATION; 2], ..Moves::default() }
     },
@@ -26,3 +33,17 @@ pub(super) const FACTS: Facts = Facts {
     },
     ..Facts::BETWEEN
 };
+
+/// Number of messages of a collective operation, and their bytes together.
+fn moved(workload: &Workload, collective: &Collective, members: u32) -> (f64, f64) {
+    let bytes = collective.bytes as f64;
+    let pairs = f64::from(members) * f64::from(members.saturating_sub(1));
+    match collective.kind {
+        CollectiveKind::AllReduce => {
+            let (count, vectors) = volume(workload.algorithm, workload.chunk.0, members, collective.bytes);
+            (count, vectors * bytes)
+        }
+        CollectiveKind::AllGather => (pairs, pairs * bytes),
+        CollectiveKind::ReduceScatter | CollectiveKind::AllToAll => (pairs, pairs * bytes / f64::from(members)),
+    }
+}

@@ -32,8 +32,8 @@ fn read(text: &str, assignments: &[String], schemes: &[&str]) -> Result<(), Prob
     }
     // A list of flows, or a table of sizes, by the file's name.
     let file = |path: &str| match path.ends_with(".csv") {
-        true => Ok((path.to_string(), "src,dst,bytes,start_us\n0,3,20000,12.5\n".to_string())),
-        false => Ok((path.to_string(), "0 0\n100 100\n".to_string())),
+        true => Ok((path.to_string(), "src,dst,bytes,start_us\n0,3,20000,12.5\n".into())),
+        false => Ok((path.to_string(), "0 0\n100 100\n".into())),
     };
     scenario.variants_with(&file).map(|variants| drop(scenario.warnings(&variants)))
 }

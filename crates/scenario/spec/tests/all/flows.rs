@@ -193,7 +193,7 @@ fn distribution_ends_at_its_first_and_last_size() {
 
 /// Resolves a scenario whose one file holds `text`.
 fn resolve(scenario: &str, text: &str) -> Result<Vec<Variant>, Problem> {
-    Scenario::parse("my.toml", scenario)?.variants_with(&|path| Ok((path.to_string(), text.to_string())))
+    Scenario::parse("my.toml", scenario)?.variants_with(&|path| Ok((path.to_string(), text.into())))
 }
 
 const LISTED: &str = "schemes = [\"newreno\"]\n[workload]\nkind = \"flows\"\nfile = \"a.csv\"\n";

@@ -10,7 +10,7 @@ enum time_type_e { SE, MS, US, NS, FS };
 
 struct timespec_t {
     time_type_e time_res;
-    double time_val;
+    long double time_val;
 };
 
 struct sim_request {};
