@@ -3,6 +3,7 @@
 export CARGO_TARGET_DIR := $(CURDIR)/target
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
+KERNEL_BUILD = cargo build --release --locked --package fanin-kernel --features load
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-rust test-go test-python test-browser python-test lint texts check check-long properties deny reproduce scorecards docs web fuzz kernel kernel-test memcheck release release-check reproducible publish-check clean
@@ -10,9 +11,10 @@ CARGO_BUILD = cargo build --release --locked --package fanin-cli
 help: ## list these targets; `make measurements` lists measurements and long tests
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
 
-build: ## build target/release/fanin
+build: ## build target/release/fanin, and fanin-kernel where libelf and zlib have their headers
 	@scripts/setup.sh rust
 	@$(CARGO_BUILD)
+	@if [ -e /usr/include/libelf.h ] && [ -e /usr/include/zlib.h ]; then $(KERNEL_BUILD); fi
 
 demo: build ## compare schemes on the papers' settings: the main job
 	@scripts/demo.sh
@@ -96,7 +98,7 @@ fuzz: ## run all fuzzers for FUZZ_SECONDS (60) each
 
 kernel: ## build target/release/fanin-kernel, which `fanin kernel` runs; needs libelf and zlib with their headers
 	@scripts/setup.sh rust
-	cargo build --release --locked --package fanin-kernel --features load
+	$(KERNEL_BUILD)
 
 kernel-test: ## test `fanin kernel` on this machine's kernel, in namespaces; needs root
 	@scripts/setup.sh rust

@@ -1,4 +1,4 @@
-//! `fanin kernel`: runs the program `fanin-kernel`, which is separate because it links libelf and runs as root.
+//! `fanin kernel` and `fanin watch`: run the program `fanin-kernel`, which is separate because it links libelf and runs as root.
 
 use std::env;
 use std::io;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use fanin_kernel::list;
 
-use crate::arguments::KernelArguments;
+use crate::arguments::{KernelArguments, WatchArguments};
 use crate::failure::Failure;
 use crate::terminal::say;
 
@@ -21,8 +21,22 @@ const PROGRAM: &str = "fanin-kernel";
 /// The program cannot be run.
 pub fn kernel(arguments: &KernelArguments) -> Result<(), Failure> {
     let error = Command::new(program()).args(&arguments.rest).exec();
+    match error.kind() {
+        io::ErrorKind::NotFound if arguments.rest == ["list"] => list(),
+        _ => Err(missing("fanin kernel", &error)),
+    }
+}
+
+/// Replaces this process by `fanin-kernel watch`.
+///
+/// # Errors
+/// The program cannot be run.
+pub fn watch(arguments: &WatchArguments) -> Result<(), Failure> {
+    Err(missing("fanin watch", &Command::new(program()).arg("watch").args(&arguments.rest).exec()))
+}
+
+fn missing(command: &str, error: &io::Error) -> Failure {
     let why = match error.kind() {
-        io::ErrorKind::NotFound if arguments.rest == ["list"] => return list(),
         io::ErrorKind::NotFound => {
             "is neither beside this program nor in PATH. `make kernel` in fanin's sources builds target/release/fanin-kernel, and needs \
              libelf and zlib with their headers (Debian: libelf-dev zlib1g-dev); docs/kernel.md describes it"
@@ -30,7 +44,7 @@ pub fn kernel(arguments: &KernelArguments) -> Result<(), Failure> {
         }
         _ => format!("cannot run: {error}"),
     };
-    Err(Failure::Environment(format!("`fanin kernel` needs the program `{PROGRAM}`, which {why}")))
+    Failure::Environment(format!("`{command}` needs the program `{PROGRAM}`, which {why}"))
 }
 
 /// Lists the programs; whether they are loaded is not known.

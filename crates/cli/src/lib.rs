@@ -88,6 +88,7 @@ fn run_command(command: Command) -> Result<(), Failure> {
         Command::Agent(arguments) => front::agent(&arguments),
         Command::Front(arguments) => front::front(&arguments),
         Command::Kernel(arguments) => kernel::kernel(&arguments),
+        Command::Watch(arguments) => kernel::watch(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Cache(arguments) => cache::cache(&arguments),

@@ -25,6 +25,14 @@ pub struct KernelArguments {
     pub rest: Vec<OsString>,
 }
 
+/// The program `fanin-kernel` parses these.
+#[derive(Args)]
+pub struct WatchArguments {
+    /// --interface eth0, with --for 10m, --rate-mbit MBIT, --bin-us US, --json
+    #[arg(value_name = "OPTIONS", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub rest: Vec<OsString>,
+}
+
 /// Commands and options of `fanin-kernel`.
 pub const KERNEL_HELP: &str = "Commands:
   list               List congestion controls, with their names in the kernel

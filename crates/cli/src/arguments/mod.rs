@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fanin::{Bytes, Gathering, Rate, Time};
 
 use daemons::KERNEL_HELP;
-pub use daemons::{FrontArguments, KernelArguments};
+pub use daemons::{FrontArguments, KernelArguments, WatchArguments};
 use fanin_proxy::AgentArguments;
 use values::{device, jobs, method, percentage, period, rate, size, step};
 
@@ -85,6 +85,9 @@ pub enum Command {
     /// Load gentle slow start into this machine's kernel, or try it on a cgroup's connections (docs/kernel.md); runs `fanin-kernel`
     #[command(after_help = KERNEL_HELP)]
     Kernel(KernelArguments),
+    /// Find bursts that arrive at a network device of this machine, with their fan-in (docs/watch.md); runs `fanin-kernel` as root
+    #[command(after_help = "Example:\n  fanin watch --interface eth0\n  fanin watch --interface eth0 --for 1h --json")]
+    Watch(WatchArguments),
     /// List schemes, workloads and fabrics
     #[command(after_help = "Example:\n  fanin list --json")]
     List(ListArguments),

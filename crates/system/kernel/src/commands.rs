@@ -27,8 +27,10 @@ use crate::prediction::predict;
 use crate::requirements::{Requirement, of_devices, requirements};
 use crate::rig::{self, Role};
 use crate::trouble::Trouble;
+use crate::watch::sensor;
 use arguments::{
     Arguments, Command, Extension, HoldArguments, LoadArguments, OverArguments, Port, ShowArguments, UnloadArguments,
+    WatchArguments,
 };
 use loaded::Loaded;
 
@@ -59,6 +61,7 @@ fn run(command: Command) -> Result<(), Trouble> {
         Command::Status(arguments) => status(&arguments),
         Command::Unload(arguments) => unload(&arguments),
         Command::Hold(arguments) => hold(&arguments),
+        Command::Watch(arguments) => watch(&arguments),
     }
 }
 
@@ -72,6 +75,16 @@ fn say(text: &str) -> Result<(), Trouble> {
 fn say_json(value: &impl Serialize) -> Result<(), Trouble> {
     let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
     say(&(text + "\n"))
+}
+
+fn watch(arguments: &WatchArguments) -> Result<(), Trouble> {
+    sensor::watch(&sensor::Options {
+        device: arguments.interface.clone(),
+        rate_mbit: arguments.rate_mbit,
+        bin: Duration::from_micros(arguments.bin_us),
+        lasts: arguments.duration,
+        json: arguments.json,
+    })
 }
 
 fn list(arguments: &ShowArguments) -> Result<(), Trouble> {
@@ -105,7 +118,7 @@ fn check(arguments: &OverArguments) -> Result<(), Trouble> {
 
 /// Grants at a device: a trial, or until they are taken back.
 fn load_grants(arguments: &LoadArguments, device: &str) -> Result<(), Trouble> {
-    load::check_grants()?;
+    load::check_devices("grants", true)?;
     let options = grants::Options {
         device: device.into(),
         rate_mbit: arguments.rate_mbit,

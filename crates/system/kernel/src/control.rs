@@ -119,6 +119,9 @@ pub const CANARY: &[u8] = include_bytes!("../objects/canary.bpf.o");
 /// Object of a host that grants windows.
 pub const GRANTS: &[u8] = include_bytes!("../objects/grants.bpf.o");
 
+/// Object of the sensor of `fanin watch`.
+pub const WATCH: &[u8] = include_bytes!("../objects/watch.bpf.o");
+
 /// Object of a router's port: marks above a threshold, and M21's windows.
 pub const PORT: &[u8] = include_bytes!("../objects/port.bpf.o");
 /// Object of M21's halves of hosts.

@@ -6,6 +6,7 @@
 pub mod control;
 pub mod list;
 pub mod trial;
+pub mod watch;
 
 #[cfg(feature = "load")]
 mod canary;

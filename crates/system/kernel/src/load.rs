@@ -60,13 +60,14 @@ pub fn check(control: &Control, pins: bool) -> Result<(), Trouble> {
 ///
 /// # Errors
 /// Names the missing requirements.
-pub fn check_grants() -> Result<(), Trouble> {
+pub fn check_devices(what: &str, pins: bool) -> Result<(), Trouble> {
     let root = root();
     let found = if root.met { of_devices() } else { vec![root] };
-    let lacking: Vec<String> = found.iter().filter(|one| !one.met).map(|one| one.note.clone()).collect();
+    let lacking: Vec<String> =
+        found.iter().filter(|one| !one.met && (pins || one.what != "bpffs")).map(|one| one.note.clone()).collect();
     match lacking.is_empty() {
         true => Ok(()),
-        false => Err(Trouble::Environment(format!("this machine cannot load grants: {}", lacking.join("; ")))),
+        false => Err(Trouble::Environment(format!("this machine cannot load {what}: {}", lacking.join("; ")))),
     }
 }
 

@@ -35,6 +35,8 @@ pub enum Command {
     Unload(UnloadArguments),
     /// Load congestion controls until standard input ends
     Hold(HoldArguments),
+    /// Find bursts that arrive at a network device, with their fan-in (`fanin watch`)
+    Watch(WatchArguments),
 }
 
 #[derive(Args)]
@@ -100,6 +102,25 @@ pub struct LoadArguments {
     pub report: Option<PathBuf>,
     /// Print the trial's report as JSON
     #[arg(long, requires = "canary")]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct WatchArguments {
+    /// Network device at which packets arrive
+    #[arg(long, value_name = "eth0")]
+    pub interface: String,
+    /// Rate of its link, Mbit/s; a burst is above half of it [default: as the device reports it; 1000 for a virtual device]
+    #[arg(long, value_name = "MBIT", value_parser = clap::value_parser!(u64).range(1..=1_600_000))]
+    pub rate_mbit: Option<u64>,
+    /// Time over which arrivals are counted, us
+    #[arg(long, value_name = "US", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
+    pub bin_us: u64,
+    /// Duration [default: until a signal]
+    #[arg(long = "for", value_name = "10m", value_parser = duration, id = "duration")]
+    pub duration: Option<Duration>,
+    /// Print one JSON object a line
+    #[arg(long)]
     pub json: bool,
 }
 

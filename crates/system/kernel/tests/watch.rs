@@ -1,0 +1,63 @@
+//! The sensor on this machine's kernel, in a network namespace of its own.
+#![cfg(feature = "load")]
+#![expect(clippy::disallowed_types, reason = "it makes traffic of real TCP")]
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+
+use fanin_testing::wait_until;
+use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo};
+use nix::sched::{CloneFlags, unshare};
+use serde_json::Value;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_fanin-kernel");
+const CONNECTIONS: u64 = 40;
+
+fn watches(index: i32) -> bool {
+    LinkInfoIter::default()
+        .any(|link| matches!(link.info, LinkTypeInfo::Tcx(tcx) if i32::try_from(tcx.ifindex) == Ok(index)))
+}
+
+#[test]
+fn counts_the_connections_of_a_burst() {
+    if support::skips() {
+        return;
+    }
+    unshare(CloneFlags::CLONE_NEWNET).expect("a namespace");
+    let ip = |arguments: &str| assert!(Command::new("ip").args(arguments.split(' ')).status().expect("ip").success());
+    // Programs at other namespaces' devices have lower numbers.
+    ip("link add watched index 7701 type veth peer name other");
+    ip("link set lo up");
+    let missing = Command::new(PROGRAM).args(["watch", "--interface", "fanin-none"]).output().expect("it runs");
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("--interface fanin-none"), "{missing:?}");
+
+    let mut idle = Command::new(PROGRAM).args(["watch", "--interface", "watched"]).spawn().expect("it runs");
+    wait_until("the sensor", || watches(7701));
+    idle.kill().expect("it ends");
+    idle.wait().expect("it ends");
+    wait_until("the kernel has removed the sensor", || !watches(7701));
+
+    // Bins of a second: the burst has one, or two that are adjacent.
+    let arguments = ["watch", "--interface", "lo", "--rate-mbit", "1", "--bin-us", "1000000", "--for", "3s", "--json"];
+    let before = LinkInfoIter::default().count();
+    let child = Command::new(PROGRAM).args(arguments).stdout(Stdio::piped()).spawn().expect("it runs");
+    wait_until("the sensor", || LinkInfoIter::default().count() > before);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    for _ in 0..CONNECTIONS {
+        let mut client = TcpStream::connect(address).expect("a connection");
+        let (mut server, _) = listener.accept().expect("a connection");
+        server.write_all(&[0; 10_000]).expect("it takes data");
+        client.read_exact(&mut [0; 10_000]).expect("data comes");
+    }
+    let output = child.wait_with_output().expect("it ends");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let [burst] = &rows[..] else { panic!("one burst: {text}") };
+    assert_eq!((burst["type"].as_str(), burst["fan_in"].as_u64()), (Some("burst"), Some(CONNECTIONS)));
+    assert!(burst["bytes"].as_u64().is_some_and(|bytes| bytes > CONNECTIONS * 10_000), "{burst}");
+}
