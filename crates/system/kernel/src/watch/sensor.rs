@@ -24,7 +24,8 @@ use crate::watch::burst::{Bin, Burst, Finder};
 const ASSUMED_MBIT: u64 = 1_000;
 /// Bins below the limit that interrupt no burst.
 const GAP: u64 = 2;
-/// Place of the open bin in the map of the state (bpf/watch.bpf.c).
+/// Places of the number of lost bins and of the open bin in the map of the state (bpf/watch.bpf.c).
+const LOST_BINS: usize = 24;
 const OPEN_BIN: usize = 32;
 /// Longest wait for bins.
 const POLL: Duration = Duration::from_millis(100);
@@ -134,11 +135,12 @@ fn map<'a>(object: &'a Object, name: &'a str) -> Result<libbpf_rs::Map<'a>, Trou
     found.ok_or_else(|| Trouble::Environment(format!("the object has no map {name}")))
 }
 
-/// The bin that no later packet has closed.
-fn open_bin(object: &Object) -> Result<Option<Bin>, Trouble> {
+/// The bin that no later packet has closed, and the number of bins for which the ring buffer had no space.
+fn open_bin(object: &Object) -> Result<(Option<Bin>, u64), Trouble> {
     let state = map(object, "states")?.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY);
-    let state = state.map_err(|error| load::refused("read the sensor", &error))?;
-    Ok(state.as_deref().and_then(|state| state.get(OPEN_BIN..)).and_then(Bin::read))
+    let state = state.map_err(|error| load::refused("read the sensor", &error))?.unwrap_or_default();
+    let lost = state.get(LOST_BINS..).and_then(|state| state.first_chunk()).map_or(0, |word| u64::from_ne_bytes(*word));
+    Ok((state.get(OPEN_BIN..).and_then(Bin::read), lost))
 }
 
 /// Watches a device, and prints each burst once the next packet has come.
@@ -194,7 +196,11 @@ pub fn watch(options: &Options) -> Result<(), Trouble> {
     }
     drop(link);
     ring.consume().map_err(|error| load::refused("read the sensor", &error))?;
-    let last = open_bin(&object)?.filter(|bin| bin.packets > 0);
-    bins.try_iter().chain(last).try_for_each(|bin| print(finder.push(&bin)))?;
-    print(finder.finish())
+    let (last, lost) = open_bin(&object)?;
+    bins.try_iter().chain(last.filter(|bin| bin.packets > 0)).try_for_each(|bin| print(finder.push(&bin)))?;
+    print(finder.finish())?;
+    if lost > 0 {
+        writeln!(io::stderr(), "note: {lost} bins were lost, since this program did not read them in time")?;
+    }
+    Ok(())
 }
