@@ -55,7 +55,7 @@ ALLOWED = {
     "fanin-report": ("fanin-lab fanin-spec fanin-tables fanin-units", "serde serde_json ts-rs"),
     "fanin-papers": ("fanin-lab fanin-model fanin-report fanin-spec fanin-tables fanin-units", "serde serde_json thiserror toml"),
     # Advice, from a scenario and an executor of the caller.
-    "fanin-advise": ("fanin-assemble fanin-lab fanin-model fanin-spec fanin-tables fanin-units", "serde thiserror"),
+    "fanin-advise": ("fanin-assemble fanin-lab fanin-model fanin-spec fanin-tables fanin-units", "serde serde_json thiserror"),
     # Diagnoses of captures, from streams and simulations of the caller.
     "fanin-diagnose": ("fanin-lab fanin-report fanin-spec fanin-units", "flate2 libm pcap-file serde zstd"),
     # Logs of requests, and which objects should share servers.

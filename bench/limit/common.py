@@ -1,4 +1,4 @@
-"""What the measurements of limiters share: namespaces of the network, a shaped switch port, limiters and tables.
+"""Namespaces of the network, a shaped switch port, limiters and tables for measurements of limiters.
 
 Three namespaces, made here and removed again: servers, a switch whose port to the client is shaped (tbf), and the client. Limiters: none, fixed
 numbers, Netflix's Gradient2, a fixed budget of bytes (three quarters of the buffer), and fanin's `ictcp-window` and `sw`.
@@ -91,7 +91,7 @@ def measure(program, limiter, fan_in, asked, *more):
 
 
 def limiters(buffer, asked):
-    """Names of limiters, what the client is given for them, and their scheme and budget in a scenario."""
+    """Names of limiters, the option of the client, and the scheme and budget in a scenario."""
     link = f"{asked.rate} Mbit/s"
     yield "no limiter", "none", "one-all", None
     for number in FIXED:

@@ -165,6 +165,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(fanin_testing::cases(256))]
+
         /// Each bin above the limit is in exactly one burst, bursts begin and end with such a bin, and more than the gap is between two.
         #[test]
         fn bursts_cover_bins_above_the_limit(steps in prop::collection::vec((1_u64..6, 0_u64..100), 0..60), gap in 0_u64..4) {
