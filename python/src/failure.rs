@@ -27,6 +27,7 @@ pub fn problem(py: Python<'_>, problem: &Problem) -> PyErr {
             place.extend(text(name).ok().map(|name| ("file", name)));
             place.extend(number(*line).ok().map(|line| ("line", line)));
         }
+        Origin::Entry { name, .. } => place.extend(text(name).ok().map(|name| ("file", name))),
         Origin::Argument(argument) => place.extend(text(argument).ok().map(|argument| ("argument", argument))),
         Origin::Default => {}
     }
