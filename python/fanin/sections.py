@@ -378,10 +378,12 @@ class Workload(TypedDict, total=False):
     at once; "none": all. Use a whole number, or "none"; at least 1. Default: "none"."""
     bytes_in_flight: str
     """Maximum bytes that a client, or a reduce, has requested and not received (Spark:
-    spark.reducer.maxSizeInFlight); one request is always allowed. "none": unlimited. Use bytes with their
+    spark.reducer.maxSizeInFlight); one request is always allowed. A front end of objects counts a server's
+    response at the mean of the last ones, as `fanin-limit` does. "none": unlimited. Use bytes with their
     unit, such as "256 KiB", or "none"; 1 B to 1024 GiB. Default: "none"."""
     algorithm: str
-    """How an all-reduce moves its parts. Use "ring", "tree" or "halving-doubling". Default: "ring"."""
+    """How an all-reduce moves its parts, also in a trace. Use "ring", "tree" or "halving-doubling". Default:
+    "ring"."""
     chunk: str
     """Bytes that a host of a tree passes on at once: larger chunks cost less, smaller ones fill a tree's
     links earlier. Use bytes with their unit, such as "64 KiB" or "1460 B"; 1 B to 1024 GiB. Default: "512
@@ -412,13 +414,14 @@ class Workload(TypedDict, total=False):
     """Long-lived flows into the client in the background, each from a separate host. Use a whole number.
     Default: 0."""
     file: str
-    """For the trace workload a file in GOAL's text form (docs/traces.md), whose ranks are hosts. Otherwise a
-    flow list, for the flows workload or as background traffic of another one for its whole time: HPCC's flow
-    file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us
-    (.csv). In a table with an additional column stop_us, a flow without bytes is unlimited and stops at that
-    time, if given; the table of flows then has a row for each interval between starts and stops of such
-    flows. Hosts count from 0, the client; a flows workload has as many hosts as the file needs unless
-    fabric.hosts is set. Use the path of a file, relative to the scenario's, or "none". Default: "none"."""
+    """For the trace workload (docs/traces.md) GOAL's text or binary form, or Chakra's execution traces (.et),
+    a file for each rank: "step.{0..7}.et". Ranks are hosts. Otherwise a flow list, for the flows workload or
+    as background traffic of another one for its whole time: HPCC's flow file (.txt, .flow), htsim's
+    connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). In a table with an
+    additional column stop_us, a flow without bytes is unlimited and stops at that time, if given; the table
+    of flows then has a row for each interval between starts and stops of such flows. Hosts count from 0, the
+    client; a flows workload has as many hosts as the file needs unless fabric.hosts is set. Use the path of a
+    file, relative to the scenario's, or "none". Default: "none"."""
     bursts: str
     """Bursts: either a table with the header gap_us,fan_in,bytes, played in order and repeated, each starting
     that long after the previous one started; or a table with the header of,value,cdf with points of the
