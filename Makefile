@@ -70,7 +70,7 @@ check-long: deny properties ## run what is too long for CI, for every night: the
 	CASES=2000 cargo test --locked --package fanin-daemon --test all -- machine::
 	cargo clippy --locked --package fanin-cli --package fanin-daemon --features opentelemetry --all-targets -- -D warnings
 	cargo test --locked --package fanin-daemon --features opentelemetry --test all -- opentelemetry
-	cargo test --locked --package fanin-limit --features object_store
+	cargo test --locked --package fanin-limit --features object_store,opentelemetry
 
 properties: ## run the property tests with CASES (10000) cases each from SEED (random, printed); hours
 	@scripts/setup.sh rust

@@ -58,6 +58,9 @@ type Figures struct {
 	Admitted uint64 `json:"admitted"`
 	Waited   uint64 `json:"waited"`
 	WaitedNs uint64 `json:"waited_ns"`
+	// WaitedBytes is their expected bytes: without the limit these would have been in flight beyond it, and at most as many would have
+	// been lost.
+	WaitedBytes uint64 `json:"waited_bytes"`
 	// Responses is the number of complete responses, and Bytes their bytes.
 	Responses uint64 `json:"responses"`
 	Bytes     uint64 `json:"bytes"`
@@ -71,7 +74,9 @@ type Figures struct {
 // chooses; a time before an earlier call's counts as that one. It is not safe for concurrent use.
 type Limiter struct {
 	settings Settings
-	law      law
+	// budget is the maximum number of bytes on their way.
+	budget uint64
+	law    law
 	// epoch is the time of the algorithm's zero.
 	epoch, now uint64
 	requests   []request
@@ -88,7 +93,11 @@ type Limiter struct {
 
 // NewLimiter makes a limiter without requests.
 func NewLimiter(settings Settings) *Limiter {
-	return &Limiter{settings: settings, law: settings.newLaw(0)}
+	budget := settings.Budget
+	if budget == 0 {
+		budget = math.MaxUint64
+	}
+	return &Limiter{settings: settings, budget: budget, law: settings.newLaw(0)}
 }
 
 // Request records a request of a caller for a response of this size, if the request states one (known), and returns its ticket. The
@@ -145,6 +154,7 @@ func (l *Limiter) AdmitNext(now uint64) (Ticket, bool) {
 		l.queue.serve()
 		l.figures.Waited++
 		l.figures.WaitedNs += l.now - r.since
+		l.figures.WaitedBytes = addSaturating(l.figures.WaitedBytes, r.charge)
 		l.admit(ticket)
 		return ticket, true
 	}
@@ -203,7 +213,7 @@ func (l *Limiter) Cancel(now uint64, ticket Ticket) {
 // Figures returns counters and state.
 func (l *Limiter) Figures() Figures {
 	f := l.figures
-	f.InFlight, f.Limit, f.Window, f.Mean = l.inFlight, min(l.permitted(), l.budget()), l.law.window(), l.meanSize()
+	f.InFlight, f.Limit, f.Window, f.Mean = l.inFlight, min(l.permitted(), l.budget), l.law.window(), l.meanSize()
 	return f
 }
 
@@ -219,14 +229,12 @@ func (l *Limiter) meanSize() uint64 {
 func (l *Limiter) fits(charge uint64) bool {
 	whole, over := bits.Add64(l.inFlight, charge, 0)
 	half, overHalf := bits.Add64(l.inFlight, charge-charge/2, 0)
-	return l.inFlight == 0 || over == 0 && whole <= l.budget() && overHalf == 0 && half <= l.permitted()
+	return l.inFlight == 0 && l.budget > 0 || over == 0 && whole <= l.budget && overHalf == 0 && half <= l.permitted()
 }
 
-func (l *Limiter) budget() uint64 {
-	if l.settings.Budget == 0 {
-		return math.MaxUint64
-	}
-	return l.settings.Budget
+// SetBudget replaces the budget; with a budget of zero, nothing is admitted.
+func (l *Limiter) SetBudget(bytes uint64) {
+	l.budget = bytes
 }
 
 // permitted is the number of bytes that the algorithm permits.

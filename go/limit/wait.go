@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,6 +22,8 @@ type shared struct {
 	begun   time.Time
 	// woken has a channel for each waiting request; it is closed when the request is admitted.
 	woken map[Ticket]chan struct{}
+	// closed ends the adaptation of a shared budget.
+	closed atomic.Bool
 }
 
 // New makes a limit.
@@ -69,6 +72,12 @@ func (l *Limit) TryAcquire(expected int64) *Grant {
 		return nil
 	}
 	return &Grant{shared: s, ticket: ticket}
+}
+
+// Close gives back this process's part of a shared budget within 20 ms; no further request is admitted then. Without a shared budget it has
+// no effect.
+func (l *Limit) Close() {
+	l.shared.closed.Store(true)
 }
 
 // Figures returns counters and state.

@@ -209,6 +209,9 @@ class Limit:
     def prometheus(self) -> str:
         """The figures in Prometheus' text format."""
 
+    def metrics(self) -> list[tuple[str, bool, str, float]]:
+        """Name, whether it is a counter, help and value of each metric."""
+
 class Wait:
     def claim(self) -> Grant | None: ...
     def cancel(self) -> None: ...

@@ -30,6 +30,7 @@ fn as_dict<'py>(py: Python<'py>, figures: &Figures) -> PyResult<Bound<'py, PyDic
         ("admitted", figures.admitted),
         ("waited", figures.waited),
         ("waited_ns", figures.waited_ns),
+        ("waited_bytes", figures.waited_bytes),
         ("responses", figures.responses),
         ("bytes", figures.bytes),
         ("cancelled", figures.cancelled),
@@ -129,6 +130,12 @@ impl Limit {
     /// The figures in Prometheus' text format.
     fn prometheus(&self) -> String {
         self.0.figures().prometheus()
+    }
+
+    /// Name, whether it is a counter, help and value of each metric.
+    fn metrics(&self) -> Vec<(&'static str, bool, &'static str, f64)> {
+        let figures = self.0.figures();
+        Figures::METRICS.iter().map(|of| (of.name, of.is_counter, of.help, (of.value)(&figures))).collect()
     }
 }
 

@@ -128,6 +128,21 @@ def test_thread_waits_until_bytes_have_arrived():
     assert "fanin_limit_response_bytes_total 1200\n" in limit.prometheus()
 
 
+def test_meter_observes_a_limit():
+    metrics = pytest.importorskip("opentelemetry.sdk.metrics")
+    exported = pytest.importorskip("opentelemetry.sdk.metrics.export")
+    from fanin.limit.opentelemetry import observe
+
+    reader, limit = exported.InMemoryMetricReader(), budget(1000)
+    observe(limit, metrics.MeterProvider([reader]).get_meter("test"))
+    limit.acquire(600).finish(600)
+    of_all = reader.get_metrics_data().resource_metrics[0].scope_metrics[0].metrics
+    found = {of.name: of.data.data_points[0].value for of in of_all}
+    assert found["fanin_limit_response_bytes"] == 600
+    assert found["fanin_limit_in_flight_bytes"] == 0
+    assert len(found) == len(limit.metrics())
+
+
 def test_timeouts_errors_and_lost_grants_leave_no_byte():
     limit = budget(1000)
     with limit.acquire(1000), pytest.raises(TimeoutError):

@@ -50,8 +50,8 @@ int main(void)
         for (uint64_t ticket = fanin_limit_admit_next(limit, now); ticket != 0; ticket = fanin_limit_admit_next(limit, now))
             sprintf(more + strlen(more), " %d", index_of(ticket));
         fanin_limit_read(limit, &f);
-        printf("%" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 ":%s%s\n",
-               f.in_flight, f.outstanding, f.waiting, f.limit, f.window, f.mean, f.waited, f.responses, f.bytes, f.cancelled, f.late,
+        printf("%" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 ":%s%s\n",
+               f.in_flight, f.outstanding, f.waiting, f.limit, f.window, f.mean, f.waited, f.responses, f.bytes, f.cancelled, f.late, f.waited_bytes,
                admits, more);
     }
     fanin_limit_free(limit);

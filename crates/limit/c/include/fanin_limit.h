@@ -37,6 +37,7 @@ typedef struct {
     uint64_t admitted;    /* requests that were admitted */
     uint64_t waited;      /* of these, requests that had to wait */
     uint64_t waited_ns;   /* their waits */
+    uint64_t waited_bytes; /* their expected bytes; at most as many would have been lost without the limit */
     uint64_t responses;   /* complete responses */
     uint64_t bytes;       /* their bytes */
     uint64_t cancelled;   /* requests that failed or were cancelled */
@@ -49,6 +50,12 @@ typedef struct {
 /* Makes a limit from settings in JSON, or from the defaults if `settings` is NULL. If settings are invalid, returns NULL and writes the key,
  * the problem and the solution to `error`, of `length` bytes, if it is not NULL. */
 fanin_limit *fanin_limit_new(const char *settings, char *error, size_t length);
+
+/* Makes a limit whose budget all processes of the host share that use this folder, such as one in /dev/shm, at most 64, with the same settings,
+ * which must have a budget. The processes may be in any of fanin-limit's languages. One that ends, or is killed, gives back its part at once; one
+ * that forks should do that before. A thread adapts this process's part: an event loop with waiting requests calls fanin_limit_admit_next every
+ * 5 ms. Returns NULL and writes `error` as fanin_limit_new does, also if files of the folder cannot be written and locked. */
+fanin_limit *fanin_limit_new_shared(const char *settings, const char *folder, char *error, size_t length);
 
 /* Frees a limit, which no thread uses any more. NULL has no effect. */
 void fanin_limit_free(fanin_limit *limit);

@@ -3,12 +3,14 @@
 #![expect(clippy::missing_safety_doc, reason = "fanin_limit.h documents them")]
 
 use std::collections::{BTreeSet, VecDeque};
-use std::ffi::{CStr, c_char, c_int};
-use std::ptr;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::ffi::{CStr, OsStr, c_char, c_int};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use std::{ptr, thread};
 
-use fanin_limit::{Limiter, Settings, Ticket};
+use fanin_limit::{Limiter, Settings, Share, Ticket};
 
 const UNKNOWN: u64 = u64::MAX;
 const FOREVER: u64 = u64::MAX;
@@ -57,6 +59,7 @@ pub struct Figures {
     pub admitted: u64,
     pub waited: u64,
     pub waited_ns: u64,
+    pub waited_bytes: u64,
     pub responses: u64,
     pub bytes: u64,
     pub cancelled: u64,
@@ -67,6 +70,38 @@ pub struct Figures {
 }
 
 impl Handle {
+    #[expect(clippy::disallowed_methods, reason = "the limiter's clock")]
+    fn new(settings: Settings) -> Arc<Handle> {
+        let state = State { limiter: Limiter::new(settings), threads: BTreeSet::new(), admitted: VecDeque::new() };
+        Arc::new(Handle { state: Mutex::new(state), waiting: Condvar::new(), begun: Instant::now() })
+    }
+
+    /// A limit whose budget the processes share that use this folder. A thread adapts this process's part until the limit is freed.
+    fn shared(settings: Settings, folder: &OsStr) -> io::Result<Arc<Handle>> {
+        let mut share = Share::join(folder.as_ref(), &settings)?;
+        let limit = Handle::new(settings);
+        limit.adjust(&mut share)?;
+        let weak = Arc::downgrade(&limit);
+        thread::Builder::new().name("fanin-limit".into()).spawn(move || {
+            while let Some(limit) = weak.upgrade() {
+                // A process without its files keeps its part.
+                let _ = limit.adjust(&mut share);
+                let period = Share::period(&limit.lock().limiter.figures());
+                drop(limit);
+                thread::sleep(period);
+            }
+        })?;
+        Ok(limit)
+    }
+
+    /// Adapts this process's part of a shared budget.
+    fn adjust(&self, share: &mut Share) -> io::Result<()> {
+        let figures = self.lock().limiter.figures();
+        let own = share.adjust(&figures)?;
+        self.change(0, |limiter| limiter.set_budget(own));
+        Ok(())
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -141,50 +176,73 @@ fn stated(bytes: u64) -> Option<u64> {
     (bytes != UNKNOWN).then_some(bytes)
 }
 
-/// Documented in `fanin_limit.h`, as all functions here.
-#[unsafe(no_mangle)]
-#[expect(clippy::disallowed_methods, reason = "the limiter's clock")]
-pub unsafe extern "C" fn fanin_limit_new(settings: *const c_char, error: *mut c_char, length: usize) -> *mut Handle {
-    let parsed = if settings.is_null() {
-        Ok(Settings::default())
-    } else {
-        // SAFETY: the caller passes a string with its end.
-        let text = unsafe { CStr::from_ptr(settings) };
-        text.to_str()
-            .map_err(|_| "the settings are not UTF-8".to_string())
-            .and_then(|text| Settings::from_json(text).map_err(|why| why.to_string()))
-    };
-    match parsed {
-        Ok(settings) => Box::into_raw(Box::new(Handle {
-            state: Mutex::new(State {
-                limiter: Limiter::new(settings),
-                threads: BTreeSet::new(),
-                admitted: VecDeque::new(),
-            }),
-            waiting: Condvar::new(),
-            begun: Instant::now(),
-        })),
+/// Settings from C.
+///
+/// # Safety
+/// `text` is a string with its end, or null.
+unsafe fn settings_of(text: *const c_char) -> Result<Settings, String> {
+    if text.is_null() {
+        return Ok(Settings::default());
+    }
+    // SAFETY: as above.
+    let text = unsafe { CStr::from_ptr(text) };
+    let text = text.to_str().map_err(|_| "the settings are not UTF-8".to_owned())?;
+    Settings::from_json(text).map_err(|why| why.to_string())
+}
+
+/// A limit for C, or null and the reason.
+///
+/// # Safety
+/// `error` has `length` bytes, or is null.
+unsafe fn passed(limit: Result<Arc<Handle>, String>, error: *mut c_char, length: usize) -> *const Handle {
+    match limit {
+        Ok(limit) => Arc::into_raw(limit),
         Err(why) => {
             if !error.is_null() && length > 0 {
                 let bytes = why.as_bytes();
                 let count = bytes.len().min(length - 1);
-                // SAFETY: the caller's buffer has `length` bytes.
+                // SAFETY: as above.
                 unsafe {
                     ptr::copy_nonoverlapping(bytes.as_ptr().cast(), error, count);
                     *error.add(count) = 0;
                 }
             }
-            ptr::null_mut()
+            ptr::null()
         }
     }
 }
 
+/// Documented in `fanin_limit.h`, as all functions here.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fanin_limit_new(settings: *const c_char, error: *mut c_char, length: usize) -> *const Handle {
+    // SAFETY: the caller passes a string with its end.
+    let settings = unsafe { settings_of(settings) };
+    // SAFETY: the caller's buffer has `length` bytes.
+    unsafe { passed(settings.map(Handle::new), error, length) }
+}
+
 #[unsafe(no_mangle)]
 #[expect(missing_docs, reason = "fanin_limit.h documents it")]
-pub unsafe extern "C" fn fanin_limit_free(limit: *mut Handle) {
+pub unsafe extern "C" fn fanin_limit_new_shared(
+    settings: *const c_char,
+    folder: *const c_char,
+    error: *mut c_char,
+    length: usize,
+) -> *const Handle {
+    // SAFETY: the caller passes strings with their ends.
+    let (settings, folder) = unsafe { (settings_of(settings), CStr::from_ptr(folder)) };
+    let folder = OsStr::from_bytes(folder.to_bytes());
+    let shared = |settings| Handle::shared(settings, folder).map_err(|why| format!("{}: {why}", folder.display()));
+    // SAFETY: the caller's buffer has `length` bytes.
+    unsafe { passed(settings.and_then(shared), error, length) }
+}
+
+#[unsafe(no_mangle)]
+#[expect(missing_docs, reason = "fanin_limit.h documents it")]
+pub unsafe extern "C" fn fanin_limit_free(limit: *const Handle) {
     if !limit.is_null() {
-        // SAFETY: it is from `fanin_limit_new`, and the caller frees it once.
-        drop(unsafe { Box::from_raw(limit) });
+        // SAFETY: it is from `fanin_limit_new` or `fanin_limit_new_shared`, and the caller frees it once.
+        drop(unsafe { Arc::from_raw(limit) });
     }
 }
 
@@ -195,7 +253,7 @@ macro_rules! functions {
             #[unsafe(no_mangle)]
             #[expect(missing_docs, reason = "fanin_limit.h documents it")]
             pub unsafe extern "C" fn $name($limit: *const Handle, $($argument: $type),*) -> $result {
-                // SAFETY: it is from `fanin_limit_new`, and not freed.
+                // SAFETY: it is from one of the two functions above, and not freed.
                 let $limit = unsafe { &*$limit };
                 $body
             }
@@ -260,6 +318,7 @@ functions! {
             admitted: found.admitted,
             waited: found.waited,
             waited_ns: found.waited_ns,
+            waited_bytes: found.waited_bytes,
             responses: found.responses,
             bytes: found.bytes,
             cancelled: found.cancelled,

@@ -53,6 +53,13 @@ fn threads_leave_no_byte() {
 }
 
 #[test]
+fn processes_share_a_budget() {
+    let Some((folder, mut program)) = compiled("shared.c") else { return };
+    program.arg(folder.path().join("budget"));
+    assert_eq!(output(&mut program, ""), "first 64000, second 0\nsecond 64000\n");
+}
+
+#[test]
 fn event_loop_matches_vectors() {
     let Some((_folder, mut program)) = compiled("replay.c") else { return };
     let file: Value = serde_json::from_str(include_str!("../../../../vectors/limit.json")).unwrap();
@@ -115,7 +122,7 @@ impl Script {
         json!({
             "admits": admits, "in_flight": figures[0], "outstanding": figures[1], "waiting": figures[2], "limit": figures[3],
             "window": figures[4], "mean": figures[5], "waited": figures[6], "responses": figures[7], "bytes": figures[8],
-            "cancelled": figures[9], "late": figures[10],
+            "cancelled": figures[9], "late": figures[10], "waited_bytes": figures[11],
         })
     }
 }

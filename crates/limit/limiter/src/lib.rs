@@ -42,7 +42,11 @@ pub use fanin_fanout::mean::SIZE_MAX;
 #[cfg(feature = "std")]
 pub use file::SettingsError;
 pub use limiter::{Figures, Limiter};
+#[cfg(feature = "std")]
+pub use metrics::Metric;
 pub use settings::{Law, Settings};
+#[cfg(feature = "std")]
+pub use share::Share;
 pub use slots::Ticket;
 #[cfg(feature = "std")]
 pub use wait::{Grant, Limit, Ready};

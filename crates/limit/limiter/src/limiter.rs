@@ -55,6 +55,8 @@ pub struct Figures {
     pub waited: u64,
     /// Their waits, in nanoseconds.
     pub waited_ns: u64,
+    /// Their expected bytes: without the limit these would have been in flight beyond it, and at most as many would have been lost.
+    pub waited_bytes: u64,
     /// Complete responses.
     pub responses: u64,
     /// Their bytes.
@@ -128,6 +130,7 @@ impl Limiter {
                     self.queue.serve();
                     self.figures.waited += 1;
                     self.figures.waited_ns += self.now - slot.since;
+                    self.figures.waited_bytes = self.figures.waited_bytes.saturating_add(slot.charge);
                     self.admit(ticket);
                     return Some(ticket);
                 }

@@ -10,14 +10,22 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::string::String;
+use std::time::Duration;
 use std::vec::Vec;
 
-/// Slots of the budget, and maximum number of processes.
-pub(crate) const SLOTS: u8 = 64;
+use crate::{Figures, Settings};
 
-/// A process's membership.
+/// Slots of the budget, and maximum number of processes.
+const SLOTS: u8 = 64;
+
+/// Time between two calls of [`Share::adjust`] while requests wait.
+const ADJUST: Duration = Duration::from_millis(5);
+
+/// A process's part of a budget that all processes of the host share which use the same folder, such as one in `/dev/shm`.
+///
+/// [`Limit::with_shared_budget`](crate::Limit::with_shared_budget) has one; this is for limiters without a [`Limit`](crate::Limit).
 #[derive(Debug)]
-pub(crate) struct Share {
+pub struct Share {
     folder: PathBuf,
     budget: u64,
     /// This process's file, which it locks.
@@ -29,14 +37,22 @@ pub(crate) struct Share {
 
 /// Contents of a process's file: slots that it needs, and slots that it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Record {
-    pub needed: u8,
-    pub held: u8,
+struct Record {
+    needed: u8,
+    held: u8,
 }
 
 impl Share {
-    /// Joins the processes that share a folder.
-    pub fn join(folder: &Path, budget: u64) -> io::Result<Share> {
+    /// Joins the processes that share a folder, with the same settings.
+    ///
+    /// # Errors
+    ///
+    /// If the settings have no budget, if files of the folder cannot be written and locked, or if 64 processes use it.
+    pub fn join(folder: &Path, settings: &Settings) -> io::Result<Share> {
+        let Some(budget) = settings.budget else {
+            let why = "a shared budget needs the setting `budget`; write a size such as \"1 MiB\"";
+            return Err(io::Error::new(ErrorKind::InvalidInput, why));
+        };
         create_dir_all(folder)?;
         for index in 0..SLOTS {
             if let Some(own) = locked(folder, "process", index)? {
@@ -48,14 +64,29 @@ impl Share {
         Err(io::Error::new(ErrorKind::QuotaExceeded, why))
     }
 
+    /// Adapts this process's part to its requests. Returns its budget, for [`Limiter::set_budget`](crate::Limiter::set_budget).
+    ///
+    /// # Errors
+    ///
+    /// If files of the folder cannot be written and locked; the process keeps its part.
+    pub fn adjust(&mut self, figures: &Figures) -> io::Result<u64> {
+        let waiting = u64::from(figures.waiting).saturating_mul(figures.mean.max(1));
+        self.adjust_to(figures.in_flight.saturating_add(waiting), figures.in_flight)
+    }
+
+    /// Time until the next [`adjust`](Share::adjust).
+    pub fn period(figures: &Figures) -> Duration {
+        if figures.waiting > 0 { ADJUST } else { ADJUST * 4 }
+    }
+
     /// Bytes of one slot.
-    pub fn slot_bytes(&self) -> u64 {
+    fn slot_bytes(&self) -> u64 {
         (self.budget / u64::from(SLOTS)).max(1)
     }
 
     /// Takes or gives back slots so that these bytes fit, or this process's share of them. Bytes in flight keep their slots. Returns the budget
     /// of this process.
-    pub fn adjust(&mut self, wanted: u64, in_flight: u64) -> io::Result<u64> {
+    fn adjust_to(&mut self, wanted: u64, in_flight: u64) -> io::Result<u64> {
         let slots = |bytes: u64| bytes.div_ceil(self.slot_bytes()).clamp(1, SLOTS.into()) as u8;
         let (needed, used) = (slots(wanted), slots(in_flight));
         let others = self.others()?;
@@ -102,7 +133,7 @@ impl Share {
 }
 
 /// Number of slots that a process should hold.
-pub(crate) fn target(needed: u8, held: u8, others: &[Record]) -> u8 {
+fn target(needed: u8, held: u8, others: &[Record]) -> u8 {
     let fair = (SLOTS / (others.len() as u8 + 1)).max(1);
     let lacks = others.iter().any(|other| other.held < other.needed.min(fair));
     if !lacks {

@@ -14,8 +14,6 @@ use std::vec::Vec;
 use crate::share::Share;
 use crate::{Figures, Limiter, Settings, Ticket};
 
-/// Period after which a process with waiting requests adapts its part of a shared budget.
-const ADJUST: Duration = Duration::from_millis(5);
 /// Wakers that are taken while the limiter is locked, and called after it is unlocked.
 const BATCH: usize = 8;
 
@@ -72,20 +70,16 @@ impl Limit {
     ///
     /// If the settings have no budget, if files of the folder cannot be written and locked, or if 64 processes use it.
     pub fn with_shared_budget(settings: Settings, folder: impl AsRef<Path>) -> io::Result<Limit> {
-        let Some(budget) = settings.budget else {
-            let why = "a shared budget needs the setting `budget`; write a size such as \"1 MiB\"";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-        };
-        let mut share = Share::join(folder.as_ref(), budget)?;
-        let own = share.adjust(0, 0)?;
+        let mut share = Share::join(folder.as_ref(), &settings)?;
         let limit = Limit::new(settings);
+        let own = share.adjust(&limit.figures())?;
         limit.shared.change(|limiter, _| limiter.set_budget(own));
         let weak = Arc::downgrade(&limit.shared);
         thread::Builder::new().name("fanin-limit".into()).spawn(move || {
             while let Some(shared) = weak.upgrade() {
-                let is_waiting = shared.adjust(&mut share);
+                let period = shared.adjust(&mut share);
                 drop(shared);
-                thread::sleep(if is_waiting { ADJUST } else { ADJUST * 4 });
+                thread::sleep(period);
             }
         })?;
         Ok(limit)
@@ -160,15 +154,14 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adapts this process's part of a shared budget to its requests; returns whether some wait.
-    fn adjust(&self, share: &mut Share) -> bool {
+    /// Adapts this process's part of a shared budget to its requests; returns the time until the next call.
+    fn adjust(&self, share: &mut Share) -> Duration {
         let figures = self.lock().limiter.figures();
-        let waiting = u64::from(figures.waiting).saturating_mul(figures.mean.max(1));
         // A process without its files keeps its part.
-        if let Ok(own) = share.adjust(figures.in_flight.saturating_add(waiting), figures.in_flight) {
+        if let Ok(own) = share.adjust(&figures) {
             self.change(|limiter, _| limiter.set_budget(own));
         }
-        figures.waiting > 0
+        Share::period(&figures)
     }
 
     /// Changes the limiter, and wakes those that it admits then.

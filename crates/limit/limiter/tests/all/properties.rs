@@ -144,7 +144,7 @@ fn random_requests_have_the_same_figures_in_every_language() {
         let figures = at_random(settings, file["random"]["steps"].as_u64().unwrap()).figures();
         let found = serde_json::json!({
             "in_flight": figures.in_flight, "waiting": figures.waiting, "limit": figures.limit, "window": figures.window,
-            "mean": figures.mean, "admitted": figures.admitted, "waited": figures.waited, "waited_ns": figures.waited_ns,
+            "mean": figures.mean, "admitted": figures.admitted, "waited": figures.waited, "waited_ns": figures.waited_ns, "waited_bytes": figures.waited_bytes,
             "responses": figures.responses, "bytes": figures.bytes, "cancelled": figures.cancelled, "late": figures.late,
         });
         if std::env::var_os("UPDATE").is_some() {

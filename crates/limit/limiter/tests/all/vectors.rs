@@ -57,6 +57,7 @@ impl Replay {
             "window": figures.window,
             "mean": figures.mean,
             "waited": figures.waited,
+            "waited_bytes": figures.waited_bytes,
             "responses": figures.responses,
             "bytes": figures.bytes,
             "cancelled": figures.cancelled,

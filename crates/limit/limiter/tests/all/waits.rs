@@ -130,7 +130,7 @@ fn page_of_metrics_has_every_figure() {
     let limit = limit(1000);
     limit.acquire(10).finish(10);
     let page = limit.figures().prometheus();
-    assert_eq!(page.lines().count(), 39);
+    assert_eq!(page.lines().count(), 42);
     assert!(page.contains("# TYPE fanin_limit_in_flight_bytes gauge\nfanin_limit_in_flight_bytes 0\n"), "{page}");
     assert!(page.contains("\nfanin_limit_response_bytes_total 10\n"), "{page}");
 }
