@@ -6,7 +6,7 @@ import type { Keys } from "./workers";
 /** Fields by group: path and label. */
 const FIELDS: Record<string, Record<string, string>> = {
   Rack: { "sweep.fan_in": "Servers that respond", "link.rate": "Rate of a link", "link.delay": "Delay of a link, one way" },
-  Switch: { "switch.buffer": "Buffer of a port", "switch.chip": "Switch chip" },
+  Switch: { "switch.buffer": "Buffer of a port", "switch.shared_buffer": "Memory shared by all ports" },
   TCP: {
     "tcp.profile": "Whose TCP",
     "tcp.rto_min": "Least retransmission timeout",
@@ -15,6 +15,8 @@ const FIELDS: Record<string, Record<string, string>> = {
   },
   Work: { "workload.kind": "Pattern", "workload.fragment": "Bytes from each server", "workload.duration": "Simulated time" },
 };
+/** The field of the sweep, which is no key of its own. */
+const FAN_IN = { usual: "", right: "a number, or a list such as 4, 8, 16" };
 /** Keys whose values are names, which the fields offer. */
 const NAMED = ["tcp.profile", "workload.kind"];
 
@@ -34,7 +36,11 @@ export class Form {
   ) {
     const chips = SCHEMES.map((scheme) => this.chip(scheme));
     const groups = Object.entries(FIELDS).map(([group, fields]) => {
-      const made = Object.entries(fields).map(([path, label]) => this.field(path, label, keys[path] ?? { usual: "", right: "a number, or a list such as [4, 8, 16]" }));
+      const made = Object.entries(fields).map(([path, label]) => {
+        const key = path === "sweep.fan_in" ? FAN_IN : keys[path];
+        if (!key) throw new Error(`the simulator has no key ${path}`);
+        return this.field(path, label, key);
+      });
       return el("fieldset", {}, el("legend", {}, group), ...made);
     });
     this.element = el("form", { "aria-label": "Settings" }, el("fieldset", { class: "chips" }, el("legend", {}, "Schemes"), ...chips), ...groups);
@@ -56,12 +62,12 @@ export class Form {
     }
   }
 
-  private field(path: string, label: string, { usual: written, right }: Keys[string]): HTMLElement {
-    const usual = written.replaceAll('"', "");
+  private field(path: string, label: string, { usual: quoted, right }: Keys[string]): HTMLElement {
+    const usual = quoted.replaceAll('"', "");
     const input = NAMED.includes(path)
       ? el("select", { name: path, title: right }, el("option", { value: "" }, `${usual} (default)`), ...names(right).map((value) => el("option", { value }, value)))
       : el("input", { name: path, title: right, placeholder: usual, autocomplete: "off", spellcheck: "false" });
-    input.addEventListener("input", () => this.changed(path, input.value.trim()));
+    input.addEventListener("input", () => this.changed(path, written(path, input.value.trim())));
     this.inputs.set(path, input);
     return el("label", {}, el("span", {}, label), input);
   }
@@ -76,6 +82,11 @@ export class Form {
     this.chips.set(scheme, chip);
     return chip;
   }
+}
+
+/** The value that a field's text stands for: numbers with commas are a list. */
+function written(path: string, text: string): string {
+  return path === "sweep.fan_in" && /^\d+\s*(,\s*\d+\s*)+$/.test(text) ? `[${text}]` : text;
 }
 
 /** Names in quotes. */

@@ -5,7 +5,6 @@ import "../src/style.css";
 import "./play.css";
 import type { Report } from "../src/data";
 import { el } from "../src/dom";
-import { themeButton } from "../src/theme";
 import { advice } from "./advice";
 import { captureField, findings } from "./capture";
 import { type Case, CASES } from "./cases";
@@ -41,12 +40,14 @@ class Playground {
     keys: Keys,
     place: HTMLElement,
     text: string,
+    damage: string | undefined,
   ) {
     this.form = new Form(keys, (path, value) => void this.set({ [path]: value }));
     const source = el("div", { class: "source" });
     const left = el("section", { class: "inputs", "aria-label": "Your cluster" }, this.cases(), this.form.element, el("h3", {}, "The same as a file"), source, this.problem, this.buttons(), captureField(place, (file) => void this.diagnose(file)));
     const right = el("section", { class: "outputs", "aria-label": "What happens" }, this.status, this.cure, this.results, this.advised);
     place.replaceChildren(left, right);
+    if (damage !== undefined) this.cure.append(el("p", { role: "alert", class: "problem" }, damage));
     this.editor = new Editor(source, text, () => this.changed());
     this.changed(true);
   }
@@ -202,12 +203,16 @@ function download(name: string, text: string): void {
 async function start(place: HTMLElement): Promise<void> {
   const missing = lacks();
   if (missing !== undefined) throw new Error(missing);
-  const [workers, shared] = await Promise.all([load(navigator.hardwareConcurrency || 2), unpacked(location.hash)]);
-  new Playground(workers, await workers.keys(), place, shared ?? CASES[0]?.text ?? "");
+  let damage: string | undefined;
+  const scenario = unpacked(location.hash).catch((error: unknown) => {
+    damage = `The scenario in this address cannot be read: ${words(error)}. Copy the whole address; this is a ready case.`;
+    return undefined;
+  });
+  const [workers, shared] = await Promise.all([load(navigator.hardwareConcurrency || 2), scenario]);
+  new Playground(workers, await workers.keys(), place, shared ?? CASES[0]?.text ?? "", damage);
 }
 
 const place = document.getElementById("playground");
 if (place) {
-  document.querySelector("header")?.append(themeButton());
   start(place).catch((error: unknown) => place.replaceChildren(el("p", { role: "alert", class: "problem" }, words(error))));
 }

@@ -55,6 +55,16 @@ export default function (config) {
       if (path === undefined) return usual(tokens, i, ...rest);
       return `<div class="living" data-path="${path}" data-values="${markdown.utils.escapeHtml(values)}"></div>\n`;
     };
+    // The content security policy forbids styles of elements.
+    for (const rule of ["th_open", "td_open"]) {
+      markdown.renderer.rules[rule] = (tokens, i, options, _, self) => {
+        const token = tokens[i];
+        const align = /text-align:(\w+)/.exec(token.attrGet("style") ?? "")?.[1];
+        token.attrs = (token.attrs ?? []).filter(([name]) => name !== "style");
+        if (align) token.attrJoin("class", align);
+        return self.renderToken(tokens, i, options);
+      };
+    }
     // Wide tables and code scroll by themselves, also by keyboard.
     markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0"><table>\n';
     markdown.renderer.rules.table_close = () => "</table></div>\n";
@@ -68,7 +78,7 @@ export default function (config) {
   config.addGlobalData("scorecards", readFileSync(path.join(ROOT, "web/site/scorecards.html"), "utf8").replace("<main>", '<main id="main" class="scorecards">'));
   config.addGlobalData("repository", REPOSITORY.replace("/blob/main/", ""));
   for (const image of IMAGES) config.addPassthroughCopy({ [path.join(ROOT, image)]: image });
-  for (const file of ["site.css", "search.js"]) config.addPassthroughCopy({ [path.join(ROOT, "web/site", file)]: file });
+  for (const file of ["site.css", "theme.js", "search.js"]) config.addPassthroughCopy({ [path.join(ROOT, "web/site", file)]: file });
   config.addPassthroughCopy({ [path.join(ROOT, "web/dist/report.js")]: "report.js" });
   config.setUseGitIgnore(false);
   return { dir: { input: path.relative(process.cwd(), path.join(ROOT, "web/site")), includes: "_includes", output: path.relative(process.cwd(), path.join(ROOT, "target/site")) }, templateFormats: ["njk", "md"], markdownTemplateEngine: false };

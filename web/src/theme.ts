@@ -42,7 +42,8 @@ const DARK: Colours = {
 
 const system = matchMedia("(prefers-color-scheme: dark)");
 const print = matchMedia("print");
-let chosen: "light" | "dark" | undefined;
+const KEPT = "theme";
+let chosen = kept();
 let printing = false;
 const listeners: (() => void)[] = [];
 
@@ -52,6 +53,24 @@ export function dark(): boolean {
 
 export function colours(): Colours {
   return dark() ? DARK : LIGHT;
+}
+
+/** The choice that the browser keeps; some keep nothing for files. */
+function kept(): "light" | "dark" | undefined {
+  try {
+    const theme = localStorage.getItem(KEPT);
+    return theme === "light" || theme === "dark" ? theme : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function keep(theme: string): void {
+  try {
+    localStorage.setItem(KEPT, theme);
+  } catch {
+    // The choice holds for this page.
+  }
 }
 
 /** Calls back whenever colours change. */
@@ -73,6 +92,7 @@ export function themeButton(): HTMLButtonElement {
   };
   button.addEventListener("click", () => {
     chosen = dark() ? "light" : "dark";
+    keep(chosen);
     apply();
   });
   system.addEventListener("change", apply);

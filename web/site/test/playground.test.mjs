@@ -189,9 +189,39 @@ describeSite("playground", (open) => {
     const { page: other } = await open(t, `index.html${new URL(page.url()).hash}`);
     await finished(other);
     assert.equal(await downloaded(other, "Download scenario.toml"), small());
-    const { page: broken, heard } = await open(t, "index.html#s=AAAA");
-    await broken.locator(".problem").waitFor();
+  });
+
+  test("a damaged link leaves a page that works", async (t) => {
+    const { page } = await open(t, "index.html");
+    await write(page, small());
+    await page.getByRole("button", { name: "Copy a link" }).click();
+    await holds(() => new URL(page.url()).hash.startsWith("#s="));
+    const { hash } = new URL(page.url());
+    const { page: other, heard } = await open(t, "index.html");
+    const address = other.url();
+    let random = 1;
+    const below = (count) => (random = (random * 48271) % 2147483647) % count;
+    for (let damage = 0; damage < 200; damage++) {
+      const place = 3 + below(hash.length - 3);
+      const letter = "ABCxyz019-_%é"[below(13)];
+      const damaged = damage % 3 === 0 ? hash.slice(0, place) : hash.slice(0, place) + letter + hash.slice(place + (damage % 3 === 1 ? 1 : 0));
+      await other.goto("about:blank");
+      await other.goto(address + damaged);
+      await other.locator('[name="switch.buffer"]').waitFor({ timeout: 30_000 });
+    }
     assert.deepEqual(heard.errors, []);
+    // The reason, and a case to go on with.
+    await other.goto("about:blank");
+    await other.goto(`${address}#s=AAAA`);
+    await other.locator(".problem", { hasText: "this address cannot be read" }).waitFor();
+    await finished(other);
+  });
+
+  test("takes a list of servers without brackets", async (t) => {
+    const { page } = await open(t, "index.html");
+    await page.locator('[name="sweep.fan_in"]').fill("4,8, 16");
+    await page.locator(".cm-line", { hasText: /fan_in = \[4, ?8, ?16\]/ }).waitFor();
+    await finished(page);
   });
 
   test("refuses what is too large", async (t) => {

@@ -1,0 +1,5 @@
+// The button for light and dark colours, in the header of every page.
+
+import { themeButton } from "../src/theme";
+
+document.querySelector("header")?.append(themeButton());

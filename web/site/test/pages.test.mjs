@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { globSync } from "tinyglobby";
+import { describeSite, SITE } from "./served.mjs";
+
+const PHONE = { width: 390, height: 844 };
+
+describeSite("every page", (open) => {
+  test("fits a phone, in light and dark, and no page writes to the console", async (t) => {
+    const pages = globSync("**/*.html", { cwd: SITE }).filter((page) => !page.startsWith("pagefind/"));
+    const { page, heard } = await open(t, "search.html", { viewport: PHONE });
+    const site = new URL(".", page.url()).href;
+    const wrong = [];
+    for (const [place, name] of pages.entries()) {
+      await page.emulateMedia({ colorScheme: place % 2 === 0 ? "light" : "dark" });
+      await page.goto(site + name);
+      await page.locator("main").waitFor();
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      if (width > PHONE.width) wrong.push(`${name}: ${width} px`);
+      wrong.push(...heard.errors.splice(0).map((error) => `${name}: ${error}`));
+    }
+    assert.deepEqual(wrong, []);
+  });
+
+  test("keeps the reader's colours on the next page", async (t) => {
+    const { page } = await open(t, "docs/incast.html", { colorScheme: "light" });
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await ground();
+    await page.getByRole("button", { name: "Show in dark colours" }).click();
+    const dark = await ground();
+    assert.notEqual(dark, light);
+    await page.getByRole("link", { name: "Search" }).click();
+    await page.locator("#search input").waitFor();
+    assert.equal(await ground(), dark);
+    // The search has the page's colours, too.
+    const { text, field } = await page.locator("#search input").evaluate((input) => ({ text: getComputedStyle(input).color, field: getComputedStyle(input).backgroundColor }));
+    assert.notEqual(text, field);
+    assert.notEqual(field, "rgb(255, 255, 255)");
+  });
+
+  test("aligns numbers in tables as their source does", async (t) => {
+    const { page } = await open(t, "docs/uet.html");
+    assert.ok((await page.locator("td.right").count()) > 0);
+    assert.equal(await page.locator("td.right").first().evaluate((cell) => getComputedStyle(cell).textAlign), "right");
+  });
+});
