@@ -6,6 +6,7 @@ numbers, Netflix's Gradient2, a fixed budget of bytes (three quarters of the buf
 
 import argparse
 import contextlib
+import importlib.util
 import json
 import os
 import pathlib
@@ -80,7 +81,7 @@ def wait_for_servers(count):
 
 def measure(program, limiter, fan_in, asked, *more):
     before = timeouts()
-    command = ["ip", "netns", "exec", CLIENT, program, "-limiter", limiter, "-host", ADDRESS, "-first", FIRST, "-servers", fan_in]
+    command = ["ip", "netns", "exec", CLIENT, *program, "-limiter", limiter, "-host", ADDRESS, "-first", FIRST, "-servers", fan_in]
     command += ["-seconds", asked.seconds, "-rounds", asked.rounds, *more]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if done.returncode != 0:
@@ -185,14 +186,54 @@ def options(description):
     return parser
 
 
+def skip_without(*programs, modules=()):
+    """End with a reason if a program, a module or root is missing."""
+    lacking = [name for name in ("ip", "ethtool", *programs) if not shutil.which(name)]
+    lacking += [name for name in modules if not importlib.util.find_spec(name)]
+    if os.geteuid() != 0 or lacking:
+        print(f"skipped: namespaces of the network need root; missing: {', '.join(lacking) or 'none'}")
+        sys.exit()
+
+
+def client_options(*more):
+    """Options of a client in Python: those of bench/limit/client, and more numbers."""
+    parser = argparse.ArgumentParser()
+    for name, kind in (("limiter", str), ("host", str), ("first", int), ("servers", int), ("seconds", float), ("rounds", int)):
+        parser.add_argument(f"-{name}", type=kind)
+    for name in more:
+        parser.add_argument(f"-{name}", type=int)
+    return parser.parse_args(sys.argv[2:])
+
+
+class Rounds:
+    """Times of a client's rounds, which it prints as bench/limit/client does."""
+
+    def __init__(self, asked):
+        self.asked, self.begun, self.times, self.bytes, self.skipped = asked, 0, [], 0, 0
+
+    def go_on(self):
+        """Whether there is another round."""
+        return time.monotonic() - self.begun < self.asked.seconds or len(self.times) < self.asked.rounds
+
+    def add(self, seconds, size):
+        """Record a round. Connections are opened, and limiters have learnt, before the first round that counts."""
+        if self.skipped < 5:
+            self.skipped, self.begun = self.skipped + 1, time.monotonic()
+            return
+        self.times.append(seconds * 1e3)
+        self.bytes += size
+
+    def print(self):
+        times = sorted(self.times)
+        found = {"rounds": len(times), "p50_ms": times[len(times) // 2], "p99_ms": times[len(times) * 99 // 100]}
+        print(json.dumps({**found, "goodput_mbps": self.bytes * 8 / sum(times) / 1e3}))
+
+
 @contextlib.contextmanager
 def client(*programs):
-    """The network, and the client's program; ends with a reason if a program is missing."""
-    lacking = [name for name in ("ip", "ethtool", "go", *programs) if not shutil.which(name)]
-    if os.geteuid() != 0 or lacking:
-        print(f"skipped: namespaces of the network need root; missing programs: {', '.join(lacking) or 'none'}")
-        sys.exit()
+    """The network, and the client's program."""
+    skip_without("go", *programs)
     with tempfile.TemporaryDirectory() as folder, network():
         program = pathlib.Path(folder) / "client"
         subprocess.run(["go", "build", "-o", program, "."], cwd=ROOT / "bench" / "limit" / "client", check=True)
-        yield program
+        yield [program]
