@@ -36,6 +36,17 @@ seeds = 5
 `;
 }
 
+/** The first screen's scenario: the first case without and with its remedy. */
+export const FIRST = `schemes = [{ label = "today", scheme = "cubic" }, { label = "remedy", scheme = "cubic", receive_window = "8 KiB" }]
+link = { rate = "10 Gbit/s", delay = "5 us" }
+switch = { buffer = "256 KiB" }
+host = { service_time = "20 us", service_jitter = "50 us" }
+tcp = { profile = "linux", rto_min = "200 ms" }
+workload = { kind = "barrier", fragment = "64 KiB", duration = "300 ms" }
+sweep = { fan_in = [1, 2, 4, 8, 12, 16, 20, 24, 28, 32] }
+run = { seeds = 3 }
+`;
+
 export const CASES: readonly Case[] = [
   {
     id: "cache",
@@ -72,5 +83,99 @@ fan_in = [4, 8, 12, 20, 28]`),
 kind = "shuffle"
 fan_in = 16
 fragment = "256 KiB"`),
+  },
+  {
+    id: "roce",
+    name: "RoCE incast at 100 Gbit/s",
+    says: "Servers write 500 KB each to one host over a lossless switch. From 64 servers on, DCQCN reacts too late: the switch pauses the servers' links, and everything on them.",
+    cure: { says: "Use HPCC, which reads the queues", set: { schemes: '["hpcc"]' } },
+    text: `title = "A RoCE incast at 100 Gbit/s"
+schemes = ["dcqcn", "hpcc"]
+
+[link]
+rate = "100 Gbit/s"
+delay = "1 us"
+
+[switch]
+shared_buffer = "12 MiB"    # of all ports
+
+[workload]
+kind = "one-shot"
+fragment = "500 KB"         # from each server
+start_jitter = "100 ns"
+duration = "1 s"
+
+[sweep]
+fan_in = [8, 16, 32, 64]
+
+[run]
+seeds = 3
+`,
+  },
+  {
+    id: "uet",
+    name: "Ultra Ethernet incast in a fat tree",
+    says: "Switches trim packets to their headers in place of dropping them, so that the receiver knows in one round trip what is missing. NSCC adapts to delay and marks; with RCCC the receiver pays out credit.",
+    cure: { says: "Let the receiver pay out credit", set: { schemes: '["rccc"]' } },
+    text: `title = "An Ultra Ethernet incast in a fat tree"
+schemes = ["nscc", "rccc"]
+
+[fabric]
+kind = "fat-tree"
+arity = 4                   # 16 hosts
+placement = "spread"
+
+[link]
+rate = "100 Gbit/s"
+delay = "1 us"
+
+[switch]
+buffer = "178450 B"
+
+[workload]
+kind = "one-shot"
+fragment = "1 MB"           # from each server
+start_jitter = "1 us"
+duration = "1 s"
+
+[sweep]
+fan_in = [4, 8, 15]
+
+[run]
+seeds = 3
+`,
+  },
+  {
+    id: "collective",
+    name: "All-reduces over two racks",
+    says: "16 hosts sum 16 MB of gradients around a ring. Four links of hosts share one to the spine, and one timeout delays all.",
+    cure: { says: "Shorten RTOmin to 5 ms", set: { "tcp.rto_min": "5 ms" } },
+    text: `title = "All-reduces of 16 MB over 16 hosts"
+schemes = ["cubic", "dctcp"]
+
+[fabric]
+kind = "leaf-spine"
+racks = 2
+hosts_per_rack = 8
+spines = 2
+oversubscription = 4
+placement = "spread"        # every part crosses a spine
+
+[link]
+rate = "25 Gbit/s"
+delay = "1 us"
+
+[switch]
+buffer = "256 KB"
+
+[workload]
+kind = "all-reduce"
+fragment = "16 MB"
+queries = 2
+duration = "10 s"
+
+[run]
+seeds = 3
+`,
   },
 ];

@@ -20,7 +20,10 @@ const FAN_IN = { usual: "", right: "a number, or a list such as 4, 8, 16" };
 /** Keys whose values are names, which the fields offer. */
 const NAMED = ["tcp.profile", "workload.kind"];
 
-const SCHEMES = ["newreno", "cubic", "dctcp", "newreno+red+ecn", "newreno+codel+ecn", "dctcp+gss", "cubic+m21", "newreno+ictcp"];
+const SCHEMES: Record<string, readonly string[]> = {
+  "Schemes of TCP": ["newreno", "cubic", "dctcp", "newreno+red+ecn", "newreno+codel+ecn", "dctcp+gss", "cubic+m21", "newreno+ictcp", "cubic+grants"],
+  "RDMA and Ultra Ethernet": ["dcqcn", "dcqcn-window", "hpcc", "timely", "nscc", "rccc", "eqds"],
+};
 
 export class Form {
   readonly element: HTMLElement;
@@ -34,7 +37,7 @@ export class Form {
     keys: Keys,
     private readonly changed: (path: string, value: string) => void,
   ) {
-    const chips = SCHEMES.map((scheme) => this.chip(scheme));
+    const chips = Object.entries(SCHEMES).map(([group, schemes]) => el("fieldset", { class: "chips" }, el("legend", {}, group), ...schemes.map((scheme) => this.chip(scheme))));
     const groups = Object.entries(FIELDS).map(([group, fields]) => {
       const made = Object.entries(fields).map(([path, label]) => {
         const key = path === "sweep.fan_in" ? FAN_IN : keys[path];
@@ -43,7 +46,7 @@ export class Form {
       });
       return el("fieldset", {}, el("legend", {}, group), ...made);
     });
-    this.element = el("form", { "aria-label": "Settings" }, el("fieldset", { class: "chips" }, el("legend", {}, "Schemes"), ...chips), ...groups);
+    this.element = el("form", { "aria-label": "Settings" }, ...chips, ...groups);
     this.element.addEventListener("submit", (event) => event.preventDefault());
   }
 
@@ -62,6 +65,16 @@ export class Form {
     }
   }
 
+  /** Marks the field with a problem, if there is one for its key. */
+  mark(problem: { path: string; what: string } | undefined): void {
+    for (const [path, input] of this.inputs) {
+      const wrong = path === problem?.path;
+      input.setAttribute("aria-invalid", String(wrong));
+      const note = input.parentElement?.querySelector("small");
+      if (note) note.textContent = wrong ? problem.what : "";
+    }
+  }
+
   private field(path: string, label: string, { usual: quoted, right }: Keys[string]): HTMLElement {
     const usual = quoted.replaceAll('"', "");
     const input = NAMED.includes(path)
@@ -69,7 +82,7 @@ export class Form {
       : el("input", { name: path, title: right, placeholder: usual, autocomplete: "off", spellcheck: "false" });
     input.addEventListener("input", () => this.changed(path, written(path, input.value.trim())));
     this.inputs.set(path, input);
-    return el("label", {}, el("span", {}, label), input);
+    return el("label", {}, el("span", {}, label), input, el("small", { class: "wrong" }));
   }
 
   private chip(scheme: string): HTMLElement {

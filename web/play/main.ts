@@ -9,6 +9,7 @@ import { advice } from "./advice";
 import { captureField, findings } from "./capture";
 import { type Case, CASES } from "./cases";
 import { Editor } from "./editor";
+import { First } from "./first";
 import { Form } from "./form";
 import { lacks, load } from "./load";
 import { result } from "./result";
@@ -41,11 +42,16 @@ class Playground {
     place: HTMLElement,
     text: string,
     damage: string | undefined,
+    /** Resolves when the workers are free. */
+    private readonly free: Promise<unknown>,
   ) {
     this.form = new Form(keys, (path, value) => void this.set({ [path]: value }));
     const source = el("div", { class: "source" });
-    const left = el("section", { class: "inputs", "aria-label": "Your cluster" }, this.cases(), this.form.element, el("h3", {}, "The same as a file"), source, this.problem, this.buttons(), captureField(place, (file) => void this.diagnose(file)));
-    const right = el("section", { class: "outputs", "aria-label": "What happens" }, this.status, this.cure, this.results, this.advised);
+    const file = el("details", { class: "file" }, el("summary", {}, "The same as a file"), source);
+    // On a phone the results would be far below it.
+    file.open = !matchMedia("(max-width: 900px)").matches;
+    const left = el("section", { class: "inputs", "aria-label": "Your cluster" }, this.cases(), this.form.element, this.problem, this.buttons(), file, captureField(place, (file) => void this.diagnose(file)));
+    const right = el("section", { class: "outputs", "aria-label": "What happens" }, this.status, this.cure, this.advised, this.results);
     place.replaceChildren(left, right);
     if (damage !== undefined) this.cure.append(el("p", { role: "alert", class: "problem" }, damage));
     this.editor = new Editor(source, text, () => this.changed());
@@ -109,11 +115,14 @@ class Playground {
     this.workers.stop();
     this.workers.stopAdvice();
     this.advised.replaceChildren();
+    this.results.classList.add("stale");
     this.timer = window.setTimeout(() => void this.begin(number), atOnce ? 0 : PAUSE);
   }
 
   private async begin(number: number): Promise<void> {
     const text = this.editor.text();
+    await this.free;
+    if (number !== this.change) return;
     try {
       const description = await this.workers.describe(text);
       if (number !== this.change) return;
@@ -140,6 +149,7 @@ class Playground {
       if ("problem" in step) return this.show(step.problem);
       this.summary = step.summary;
       this.results.replaceChildren(...result(step.report as Report));
+      this.results.classList.remove("stale");
     }
     this.status.textContent = `Simulated with ${seeds} seeds; the command line gives the same figures.`;
   }
@@ -151,6 +161,7 @@ class Playground {
 
   private show(problem: Problem | undefined): void {
     this.editor.show(problem);
+    this.form.mark(problem && { path: keyAt(this.editor.text(), problem.line), what: problem.what });
     this.problem.hidden = problem === undefined;
     this.problem.textContent = problem === undefined ? "" : `${problem.line > 0 ? `Line ${problem.line}: ` : ""}${problem.what}`;
     if (problem) this.status.textContent = "The scenario has a problem.";
@@ -159,12 +170,17 @@ class Playground {
   private async advise(): Promise<void> {
     const number = this.change;
     this.workers.stopAdvice();
-    this.advised.replaceChildren(el("p", { role: "status" }, "Searching for changes that help."));
+    const [begun, waiting] = [Date.now(), el("p", { role: "status" }, "Searching for changes that help.")];
+    const timer = setInterval(() => (waiting.textContent = `Searching for changes that help: ${Math.round((Date.now() - begun) / 1000)} s.`), 1000);
+    this.advised.replaceChildren(waiting);
+    this.advised.scrollIntoView({ block: "nearest" });
     try {
       const found = await this.workers.advise(this.editor.text());
       if (number === this.change) this.advised.replaceChildren(...advice(found, (values) => void this.set(values)));
     } catch (error) {
       if (!(error instanceof Stopped) && number === this.change) this.advised.replaceChildren(el("p", { role: "alert" }, words(error)));
+    } finally {
+      clearInterval(timer);
     }
   }
 
@@ -190,6 +206,15 @@ class Playground {
   }
 }
 
+/** The path of the key on a line of a scenario. */
+function keyAt(text: string, line: number): string {
+  const lines = text.split("\n").slice(0, line);
+  const key = /^\s*([\w.-]+)\s*=/.exec(lines.at(-1) ?? "")?.[1] ?? "";
+  const section = lines.map((line) => /^\s*\[([\w.-]+)\]/.exec(line)?.[1]).filter((name) => name !== undefined)
+    .at(-1);
+  return section === undefined ? key : `${section}.${key}`;
+}
+
 function words(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -209,7 +234,10 @@ async function start(place: HTMLElement): Promise<void> {
     return undefined;
   });
   const [workers, shared] = await Promise.all([load(navigator.hardwareConcurrency || 2), scenario]);
-  new Playground(workers, await workers.keys(), place, shared ?? CASES[0]?.text ?? "", damage);
+  const first = document.getElementById("first");
+  // A shared scenario comes first.
+  const computed = first && shared === undefined ? new First(first).compute(workers).catch(() => undefined) : Promise.resolve();
+  new Playground(workers, await workers.keys(), place, shared ?? CASES[0]?.text ?? "", damage, computed);
 }
 
 const place = document.getElementById("playground");

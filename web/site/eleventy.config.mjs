@@ -4,7 +4,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { deflateRawSync } from "node:zlib";
+import highlight from "highlight.js";
 import anchor from "markdown-it-anchor";
+import { picture, sentence } from "./first.mjs";
 import { pages } from "./pages.mjs";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -35,6 +38,29 @@ function menu() {
   return groups;
 }
 
+/** The first screen's figure at its last point. */
+function first() {
+  const json = readFileSync(path.join(ROOT, "web/site/first.json"), "utf8");
+  const figures = JSON.parse(json);
+  const last = figures.points.length - 1;
+  return { json, last, picture: picture(figures, last), sentence: sentence(figures, last) };
+}
+
+/** A code block with its colours; a scenario also has a link that opens it in the playground. */
+function code(text, language, up) {
+  const known = highlight.getLanguage(language) ? highlight.highlight(text, { language }).value : undefined;
+  const shown = known ?? text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  const isScenario = language === "toml" && /^\[workload\]|^workload[. ]/m.test(text);
+  const link = `${up}index.html#s=${deflateRawSync(text).toString("base64url")}`;
+  return `<pre><code>${shown}</code></pre>\n${isScenario ? `<p class="of-code"><a href="${link}">Open in the playground</a></p>\n` : ""}`;
+}
+
+/** Links to a page's sections, if it has several. */
+function contents(html) {
+  const sections = [...html.matchAll(/<h2 id="([^"]+)"[^>]*>(.*?)<\/h2>/gs)].map(([, id, text]) => `<li><a href="#${id}">${text.replace(/<[^>]+>/g, "")}</a></li>`);
+  return sections.length < 3 ? "" : `<details class="contents" open><summary>On this page</summary><ul>${sections.join("")}</ul></details>`;
+}
+
 const slug = (text) => text.trim().toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, "").replace(/\s/g, "-");
 
 export default function (config) {
@@ -55,6 +81,7 @@ export default function (config) {
       if (path === undefined) return usual(tokens, i, ...rest);
       return `<div class="living" data-path="${path}" data-values="${markdown.utils.escapeHtml(values)}"></div>\n`;
     };
+    markdown.renderer.rules.fence = (tokens, i, _options, env) => code(tokens[i].content, tokens[i].info.split(" ")[0], env.up);
     // The content security policy forbids styles of elements.
     for (const rule of ["th_open", "td_open"]) {
       markdown.renderer.rules[rule] = (tokens, i, options, _, self) => {
@@ -74,7 +101,9 @@ export default function (config) {
     const up = "../".repeat(source.split("/").length - 1);
     config.addTemplate(source, readFileSync(path.join(ROOT, source), "utf8"), { layout: "page.njk", title, source, permalink, up, templateEngineOverride: "md" });
   }
+  config.addFilter("contents", contents);
   config.addGlobalData("menu", menu());
+  config.addGlobalData("first", first());
   config.addGlobalData("scorecards", readFileSync(path.join(ROOT, "web/site/scorecards.html"), "utf8").replace("<main>", '<main id="main" class="scorecards">'));
   config.addGlobalData("repository", REPOSITORY.replace("/blob/main/", ""));
   for (const image of IMAGES) config.addPassthroughCopy({ [path.join(ROOT, image)]: image });

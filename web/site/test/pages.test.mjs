@@ -38,6 +38,18 @@ describeSite("every page", (open) => {
     assert.notEqual(field, "rgb(255, 255, 255)");
   });
 
+  test("opens a scenario of the documentation in the playground, and copies a block", async (t) => {
+    const { page, heard } = await open(t, "docs/incast.html", { permissions: ["clipboard-read", "clipboard-write"] });
+    const link = page.locator(".of-code a").first();
+    const text = await link.locator("xpath=../preceding-sibling::pre[1]").textContent();
+    await page.locator(".of-code", { has: link }).getByRole("button", { name: "Copy" }).click();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), text);
+    await link.click();
+    await page.locator(".source .cm-content").waitFor();
+    assert.equal(await page.locator('[name="link.rate"]').inputValue().then(Boolean), true);
+    assert.deepEqual(heard.errors, []);
+  });
+
   test("aligns numbers in tables as their source does", async (t) => {
     const { page } = await open(t, "docs/uet.html");
     assert.ok((await page.locator("td.right").count()) > 0);

@@ -490,6 +490,10 @@ pub struct PlanArguments {
     /// Configuration of a `fanin front` with one pool: its hash gives the current placement, its servers are the cluster's
     #[arg(long, value_name = "FILE", conflicts_with_all = ["current", "previous"])]
     pub front: Option<PathBuf>,
+    /// Measure the capacity of the first server, of the second and so on: output of memcached's `stats` from two times under load; one file
+    /// for each server, in place of `key_value.servers`
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "demo")]
+    pub stats: Vec<PathBuf>,
     /// Current placement: a table key,server with a line for each replica [default: by the keys' hashes]
     #[arg(long, value_name = "FILE", conflicts_with = "previous")]
     pub current: Option<PathBuf>,

@@ -1,5 +1,6 @@
 //! `fanin plan`: placement of objects, from logs of requests.
 
+mod stats;
 mod watch;
 
 use std::fmt;
@@ -43,7 +44,11 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     let default = if arguments.method.is_some() { "" } else { " (the default)" };
     let schemes = Some((format!("--method {word}{default}"), vec![word]));
     // Requests come from the logs, not from the cluster's file.
-    let keys = vec![("fanin plan".into(), "workload.kind", "key_value".into())];
+    let mut keys = vec![("fanin plan".into(), "workload.kind", "key_value".into())];
+    if !arguments.stats.is_empty() {
+        let measured = stats::capacities(&arguments.stats)?;
+        keys.push(("--stats".into(), "key_value.servers", format!("{measured:?}")));
+    }
     let asked = Asked { schemes, keys, sweeps: Vec::new() };
     let Loaded { scenario, out } = load(read(cluster)?, &arguments.set, arguments.out.as_deref(), &asked)?;
     let reading = Reading { gap: arguments.gap, skip_bad: arguments.skip_bad };

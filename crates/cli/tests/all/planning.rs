@@ -88,6 +88,32 @@ fn refuses_impossible_plans_and_writes_nothing() {
 }
 
 #[test]
+fn measured_capacity_replaces_the_declared_one() {
+    let place = demo();
+    let stats = |gets: u64, cpu: &str| {
+        format!(
+            "STAT rusage_user {cpu}\nSTAT rusage_system 0\nSTAT cmd_get {gets}\nSTAT cmd_set 0\nSTAT limit_maxbytes 64000000\n\
+             STAT threads 1\nEND\n"
+        )
+    };
+    fs::write(place.path("fast.txt"), stats(0, "1") + &stats(100_000, "2")).unwrap();
+    fs::write(place.path("idle.txt"), stats(5, "1") + &stats(5, "1")).unwrap();
+    let plan = |more: &[&'static str]| [&PLAN[..], &["--json"], more].concat();
+    let told: Value = serde_json::from_str(&place.says(&plan(&["--stats", "fast.txt", "fast.txt"]))).unwrap();
+    assert!(told["servers_after"].as_f64() < told["servers_before"].as_f64(), "{told}");
+    // A server that is full has no room for the objects that it needs.
+    fs::write(place.path("full.txt"), (stats(0, "1") + &stats(100_000, "2")).replace("64000000", "10")).unwrap();
+    let message = place.refuses(&plan(&["--stats", "full.txt", "--method", "picc"]));
+    assert!(message.contains("server"), "{message}");
+    for (files, why) in
+        [(["idle.txt", "fast.txt"], "idle.txt: the server took 0.000 s"), (["fast.txt", "none.txt"], "none.txt: ")]
+    {
+        let message = place.refuses(&plan(&["--stats", files[0], files[1]]));
+        assert!(message.contains(&format!("--stats {why}")), "{message}");
+    }
+}
+
+#[test]
 fn plans_without_racks_need_one_replica() {
     let place = demo();
     // A star without any of the required keys.
