@@ -73,7 +73,7 @@ def wait_for_servers(count):
     """Until as many ports are open."""
     for _ in range(200):
         found = subprocess.run(["ip", "netns", "exec", SERVERS, "ss", "-Hltn"], capture_output=True, text=True).stdout
-        if found.count(f"{ADDRESS}:") >= count:
+        if len(found.splitlines()) >= count:
             return
         time.sleep(0.05)
     sys.exit(f"the {count} servers have not opened their ports after 10 s")
@@ -129,7 +129,7 @@ kind = "key_value"
 queries = 60
 connections = "standing"
 duration = "100 s"
-bytes_in_flight = "{budget or 'none'}"
+bytes_in_flight = "{budget or "none"}"
 [key_value]
 objects = {objects}
 replicas = 1
@@ -153,14 +153,14 @@ seeds = 3
     return row["qct_ms"]["p50"], row["qct_ms"]["p99"]
 
 
-def table(program, fan_in, buffer, asked, objects, size, *more):
-    """Measure and predict each limiter. A round has this many objects, and these bytes each on the wire."""
+def table(program, fan_in, buffer, asked, objects, size, *more, own=()):
+    """Measure and predict each limiter, and the client's own ones. A round has this many objects, and these bytes each on the wire."""
     shape(asked.rate, buffer)
     took = objects * size * 8 / asked.rate / 1e3
     print(f"\n### {fan_in} servers, {buffer >> 10} KiB of buffer: {took:.1f} ms of the link\n")
     print("| limiter | p50, ms | p99, ms | timeouts a round | goodput, Mbit/s | predicted p50, p99, ms |")
     print("| --- | --- | --- | --- | --- | --- |", flush=True)
-    for name, given, scheme, budget in limiters(buffer, asked):
+    for name, given, scheme, budget in [*limiters(buffer, asked), *own]:
         if name.startswith("fixed") and int(name.split()[1]) > fan_in:
             continue
         found = measure(program, given, fan_in, asked, *more)

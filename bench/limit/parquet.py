@@ -41,7 +41,9 @@ def servers(count, rows):
         (path / BUCKET).mkdir()
         for i in range(count):
             values = numpy.random.default_rng(i).integers(0, 1 << 60, rows)
-            pyarrow.parquet.write_table(pyarrow.table({"value": values}), path / BUCKET / f"{i}.parquet", compression="none", use_dictionary=False)
+            pyarrow.parquet.write_table(
+                pyarrow.table({"value": values}), path / BUCKET / f"{i}.parquet", compression="none", use_dictionary=False
+            )
         subprocess.run(["chmod", "-R", "a+rX", path], check=True)
         for address in addresses(count)[1:]:
             run("ip", "-n", SERVERS, "addr", "replace", f"{address}/24", "dev", "s0")

@@ -12,6 +12,7 @@ FANIN names the binary of the prediction.
 
 import asyncio
 import contextlib
+import logging
 import os
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from common import ADDRESS, CLIENT, FIRST, SERVERS, Rounds, client_options, netw
 
 # Bytes of a message's header.
 HEADER = 400
+OWN = ("Dask's default", "dask", None, None)
 
 
 @contextlib.contextmanager
@@ -40,6 +42,7 @@ async def serve(asked):
     """The scheduler and the other workers, for ever."""
     from distributed import Scheduler, Worker
 
+    logging.getLogger("distributed").setLevel(logging.ERROR)
     async with Scheduler(host=ADDRESS, port=FIRST, dashboard=False) as scheduler, contextlib.AsyncExitStack() as stack:
         for i in range(asked.servers):
             worker = Worker(scheduler.address, host=ADDRESS, port=FIRST + 1 + i, nthreads=1, name=f"w{i}", dashboard=False)
@@ -54,6 +57,7 @@ async def client(asked):
     from distributed import Client, Worker
     from limiters import named
 
+    logging.getLogger("distributed").setLevel(logging.ERROR)
     if asked.limiter != "dask":
         dask.config.set({"distributed.worker.connections.incoming": 1000, "distributed.worker.memory.transfer": False})
     address, rounds = f"tcp://{asked.host}:{asked.first}", Rounds(asked)
@@ -86,7 +90,7 @@ def main():
             with servers(fan_in):
                 for buffer in asked.buffer:
                     program = [sys.executable, __file__, "client"]
-                    table(program, fan_in, buffer << 10, asked, fan_in, asked.part + HEADER, "-part", asked.part)
+                    table(program, fan_in, buffer << 10, asked, fan_in, asked.part + HEADER, "-part", asked.part, own=[OWN])
 
 
 if __name__ == "__main__":
