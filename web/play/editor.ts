@@ -33,6 +33,8 @@ export class Editor {
       "&": { border: "1px solid var(--line)", borderRadius: "6px", background: "var(--panel)", color: "var(--text)" },
       ".cm-scroller": { font: "13px/1.5 ui-monospace, monospace", maxHeight: "28em", overflow: "auto" },
       ".cm-gutters": { background: "var(--ground)", color: "var(--faint)", border: "none" },
+      // Before the editor is in view, its lines are not measured.
+      ".cm-gutterElement:not(:first-child)": { minHeight: "19.5px" },
       ".cm-content": { caretColor: "var(--text)" },
     });
     const extensions = [lineNumbers(), history(), lintGutter(), StreamLanguage.define(toml), syntaxHighlighting(COLOURS), keymap.of([...defaultKeymap, ...historyKeymap]), listener, label, look];

@@ -112,7 +112,8 @@ class Playground {
   private changed(atOnce = false): void {
     const number = ++this.change;
     clearTimeout(this.timer);
-    this.workers.stop();
+    // The first comparison waits for that of the first screen.
+    if (number > 1) this.workers.stop();
     this.workers.stopAdvice();
     this.advised.replaceChildren();
     this.results.classList.add("stale");
@@ -235,8 +236,11 @@ async function start(place: HTMLElement): Promise<void> {
   });
   const [workers, shared] = await Promise.all([load(navigator.hardwareConcurrency || 2), scenario]);
   const first = document.getElementById("first");
-  // A shared scenario comes first.
-  const computed = first && shared === undefined ? new First(first).compute(workers).catch(() => undefined) : Promise.resolve();
+  // A shared scenario comes first; if the reader changes something meanwhile, the stored figures stay.
+  const unstopped = (error: unknown) => {
+    if (!(error instanceof Stopped)) throw error;
+  };
+  const computed = first && shared === undefined ? new First(first).compute(workers).catch(unstopped) : Promise.resolve();
   new Playground(workers, await workers.keys(), place, shared ?? CASES[0]?.text ?? "", damage, computed);
 }
 

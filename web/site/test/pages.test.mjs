@@ -42,7 +42,7 @@ describeSite("every page", (open) => {
     const { page, heard } = await open(t, "docs/incast.html", { permissions: ["clipboard-read", "clipboard-write"] });
     const link = page.locator(".of-code a").first();
     const text = await link.locator("xpath=../preceding-sibling::pre[1]").textContent();
-    await page.locator(".of-code", { has: link }).getByRole("button", { name: "Copy" }).click();
+    await link.locator("xpath=..").getByRole("button", { name: "Copy" }).click();
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), text);
     await link.click();
     await page.locator(".source .cm-content").waitFor();
