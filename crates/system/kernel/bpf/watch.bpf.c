@@ -19,11 +19,14 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define UDP_BYTES 8
 #define MARKED 3
 
-/* Set by the loader: a bin's time, the bytes above which it is part of a burst, and bins below that which interrupt no burst. */
+/* Bins of the shortest pause that may interrupt a burst, less one, as src/watch/burst.rs has it. */
+#define SHORT_PAUSE 2
+
+/* Set by the loader: a bin's time, the bytes above which it is part of a burst, and bins of the longest pause within a burst. */
 const volatile struct {
 	u64 bin_ns;
 	u64 limit;
-	u64 gap;
+	u64 pause;
 } settings = {};
 
 struct flow {
@@ -48,7 +51,7 @@ struct bin {
 	u64 marks;
 	u64 resent;
 	u64 connections;
-	u64 joined; /* connections without data in earlier bins of the burst */
+	u64 joined; /* connections without data in earlier bins of the burst, and in the bin before it */
 };
 
 struct state {
@@ -155,11 +158,23 @@ static inline struct connection *connection_of(const struct flow *flow)
 	return bpf_map_lookup_elem(&connections, flow);
 }
 
+/* Whether a bin above the limit continues the last burst. */
+static inline bool continues(const struct state *state, u64 id)
+{
+	u64 pause = state->ended - state->began + 1;
+
+	if (pause > settings.pause)
+		pause = settings.pause;
+	if (pause < SHORT_PAUSE)
+		pause = SHORT_PAUSE;
+	return state->ended && id <= state->ended + 1 + pause;
+}
+
 /* Begins a bin; the state is locked. */
 static inline void begin(struct state *state, u64 id)
 {
 	if (state->bin.bytes > settings.limit) {
-		if (!state->ended || state->bin.id > state->ended + 1 + settings.gap)
+		if (!continues(state, state->bin.id))
 			state->began = state->bin.id;
 		state->ended = state->bin.id;
 	}
@@ -170,10 +185,10 @@ static inline void begin(struct state *state, u64 id)
 /* Adds data of a connection to the bin; the state is locked. */
 static inline void add(struct state *state, const struct arrival *arrival, struct connection *connection)
 {
-	u64 id = state->bin.id, first = id;
+	u64 id = state->bin.id;
+	/* A burst includes the bin before it, in which its first packets may be. */
+	u64 first = (continues(state, id) ? state->began : id) - 1;
 
-	if (state->ended && id <= state->ended + 1 + settings.gap)
-		first = state->began;
 	if (connection->bin != id)
 		state->bin.connections++;
 	if (connection->bin < first)

@@ -22,8 +22,8 @@ use crate::watch::burst::{Bin, Burst, Finder};
 
 /// Rate of a device that has none, such as a veth, Mbit/s.
 const ASSUMED_MBIT: u64 = 1_000;
-/// Bins below the limit that interrupt no burst.
-const GAP: u64 = 2;
+/// Longest pause within a burst.
+const PAUSE: Duration = Duration::from_millis(10);
 /// Places of the number of lost bins and of the open bin in the map of the state (bpf/watch.bpf.c).
 const LOST_BINS: usize = 24;
 const OPEN_BIN: usize = 32;
@@ -157,7 +157,8 @@ pub fn watch(options: &Options) -> Result<(), Trouble> {
     let bin_ns = u64::try_from(options.bin.as_nanos()).map_err(io::Error::other)?;
     // Half of the bytes that the link carries in a bin: 125 B/ms for each Mbit/s.
     let limit = link_mbit * bin_ns / 16_000;
-    let (object, link) = attach(&options.device, &[bin_ns, limit, GAP])?;
+    let longest_pause = (PAUSE.as_nanos() / options.bin.as_nanos()) as u64;
+    let (object, link) = attach(&options.device, &[bin_ns, limit, longest_pause])?;
     let began = clock(ClockId::CLOCK_MONOTONIC)?;
     let zero_s = clock(ClockId::CLOCK_REALTIME)?.as_secs_f64() - began.as_secs_f64();
     let scale = Scale { bin: options.bin, zero_s, link_mbit, is_assumed };
@@ -180,7 +181,7 @@ pub fn watch(options: &Options) -> Result<(), Trouble> {
     let take = move |bytes: &[u8]| i32::from(Bin::read(bytes).is_none_or(|bin| sender.send(bin).is_err()));
     builder.add(&closed, take).map_err(|error| load::refused("read the sensor", &error))?;
     let ring = builder.build().map_err(|error| load::refused("read the sensor", &error))?;
-    let mut finder = Finder::new(limit, GAP);
+    let mut finder = Finder::new(limit, longest_pause);
     loop {
         let ended =
             options.lasts.is_some_and(|lasts| clock(ClockId::CLOCK_MONOTONIC).is_ok_and(|now| now >= began + lasts));
