@@ -52,12 +52,15 @@ struct bin {
 	u64 resent;
 	u64 connections;
 	u64 joined; /* connections without data in earlier bins of the burst, and in the bin before it */
+	u64 fresh; /* of its latest part */
 };
 
 struct state {
 	struct bpf_spin_lock lock;
-	u64 began; /* first bin of the last burst, and its last one above the limit */
+	u64 whole; /* first bin of the last burst, that of its latest part, which a long pause precedes, and its last bin above the limit */
+	u64 began;
 	u64 ended;
+	u64 paused; /* bins of that pause */
 	u64 dropped; /* bins for which the ring buffer had no space */
 	struct bin bin;
 };
@@ -158,7 +161,7 @@ static inline struct connection *connection_of(const struct flow *flow)
 	return bpf_map_lookup_elem(&connections, flow);
 }
 
-/* Whether a bin above the limit continues the last burst. */
+/* Whether a bin that is above the limit continues the last burst, or its latest part. */
 static inline bool continues(const struct state *state, u64 id)
 {
 	u64 pause = state->ended - state->began + 1;
@@ -170,14 +173,30 @@ static inline bool continues(const struct state *state, u64 id)
 	return state->ended && id <= state->ended + 1 + pause;
 }
 
+/* Whether it may become a part of the last burst. */
+static inline bool is_near(const struct state *state, u64 id)
+{
+	return state->ended && id <= state->ended + 1 + settings.pause;
+}
+
+/* A bin is above the limit. A part that is as long as the pause before it is one burst with the part before that. */
+static inline void extend(struct state *state, u64 id)
+{
+	if (!continues(state, id)) {
+		state->whole = is_near(state, id) ? state->began : id;
+		state->paused = id - state->ended - 1;
+		state->began = id;
+	}
+	state->ended = id;
+	if (id - state->began + 1 >= state->paused)
+		state->began = state->whole;
+}
+
 /* Begins a bin; the state is locked. */
 static inline void begin(struct state *state, u64 id)
 {
-	if (state->bin.bytes > settings.limit) {
-		if (!continues(state, state->bin.id))
-			state->began = state->bin.id;
-		state->ended = state->bin.id;
-	}
+	if (state->bin.bytes > settings.limit)
+		extend(state, state->bin.id);
 	__builtin_memset(&state->bin, 0, sizeof(state->bin));
 	state->bin.id = id;
 }
@@ -185,14 +204,21 @@ static inline void begin(struct state *state, u64 id)
 /* Adds data of a connection to the bin; the state is locked. */
 static inline void add(struct state *state, const struct arrival *arrival, struct connection *connection)
 {
-	u64 id = state->bin.id;
-	/* A burst includes the bin before it, in which its first packets may be. */
-	u64 first = (continues(state, id) ? state->began : id) - 1;
+	u64 id = state->bin.id, whole = id, part = id;
 
+	if (continues(state, id)) {
+		whole = state->whole;
+		part = state->began;
+	} else if (is_near(state, id)) {
+		whole = state->began;
+	}
 	if (connection->bin != id)
 		state->bin.connections++;
-	if (connection->bin < first)
+	/* A burst includes the bin before it, in which its first packets may be. */
+	if (connection->bin < whole - 1)
 		state->bin.joined++;
+	if (connection->bin < part - 1)
+		state->bin.fresh++;
 	connection->bin = id;
 	if (arrival->flow.protocol != PROTOCOL_TCP)
 		return;

@@ -25,8 +25,8 @@ const ASSUMED_MBIT: u64 = 1_000;
 /// Longest pause within a burst.
 const PAUSE: Duration = Duration::from_millis(10);
 /// Places of the number of lost bins and of the open bin in the map of the state (bpf/watch.bpf.c).
-const LOST_BINS: usize = 24;
-const OPEN_BIN: usize = 32;
+const LOST_BINS: usize = 40;
+const OPEN_BIN: usize = 48;
 /// Longest wait for bins.
 const POLL: Duration = Duration::from_millis(100);
 
@@ -168,12 +168,11 @@ pub fn watch(options: &Options) -> Result<(), Trouble> {
             format!("note: {device} has no link of its own: assuming {ASSUMED_MBIT} Mbit/s; --rate-mbit sets it");
         writeln!(io::stderr(), "{note}")?;
     }
-    let print = |burst: Option<Burst>| match burst {
-        Some(burst) => {
+    let print = |bursts: Vec<Burst>| {
+        bursts.into_iter().try_for_each(|burst| {
             io::stdout().write_all(line(&scale.row(burst), options.json)?.as_bytes())?;
             io::stdout().flush().map_err(Trouble::from)
-        }
-        None => Ok(()),
+        })
     };
     let (sender, bins) = mpsc::channel();
     let closed = map(&object, "closed")?;
