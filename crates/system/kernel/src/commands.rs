@@ -27,7 +27,7 @@ use crate::prediction::predict;
 use crate::requirements::{Requirement, of_devices, requirements};
 use crate::rig::{self, Role};
 use crate::trouble::Trouble;
-use crate::watch::sensor;
+use crate::watch::{command, save::SaveOptions};
 use arguments::{
     Arguments, Command, Extension, HoldArguments, LoadArguments, OverArguments, Port, ShowArguments, UnloadArguments,
     WatchArguments,
@@ -78,12 +78,19 @@ fn say_json(value: &impl Serialize) -> Result<(), Trouble> {
 }
 
 fn watch(arguments: &WatchArguments) -> Result<(), Trouble> {
-    sensor::watch(&sensor::Options {
+    let save = arguments.save.as_ref().map(|folder| SaveOptions {
+        folder: folder.clone(),
+        threshold: arguments.worse_than,
+        keep: arguments.keep.into(),
+        anonymous: arguments.anonymous,
+    });
+    command::watch(&command::Options {
         device: arguments.interface.clone(),
         rate_mbit: arguments.rate_mbit,
         bin: Duration::from_micros(arguments.bin_us),
         lasts: arguments.duration,
         json: arguments.json,
+        save,
     })
 }
 

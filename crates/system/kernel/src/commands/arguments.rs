@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::control::{CONTROLS, Control};
 use crate::grants::Constants;
+use crate::watch::row::Threshold;
 
 /// Load gentle slow start (GSS) or windows granted by this host into this machine's kernel, as programs by eBPF
 #[derive(Parser)]
@@ -122,6 +123,18 @@ pub struct WatchArguments {
     /// Print one JSON object a line
     #[arg(long)]
     pub json: bool,
+    /// Save the second around bursts for `fanin diagnose`: headers of packets, and counters before and after, in a new folder in this one
+    #[arg(long, value_name = "DIR")]
+    pub save: Option<PathBuf>,
+    /// Figures that a burst must reach to be saved: fan-in, ms, marks, resent
+    #[arg(long, value_name = "fan-in=8,resent=1", default_value = "fan-in=8", requires = "save", value_parser = Threshold::read)]
+    pub worse_than: Threshold,
+    /// Number of bursts that stay saved: the latest
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "save", value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    pub keep: u16,
+    /// Hash addresses in saved packets, with a key for each run
+    #[arg(long, requires = "save")]
+    pub anonymous: bool,
 }
 
 #[derive(Args)]

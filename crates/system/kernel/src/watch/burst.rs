@@ -1,7 +1,7 @@
 //! Bursts, as Millisampler defines them: consecutive bins that are above half of the link's rate. A pause that is no longer than the part
 //! before or after it interrupts no burst: programs that wait for a processor respond late, and are part of the same fan-in.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Bins of a pause that interrupts no burst, however short that is.
 const SHORT_PAUSE: u64 = 2;
@@ -42,7 +42,7 @@ impl Bin {
 }
 
 /// A burst. It begins and ends within bins, so that its counters include the bin before and the bin after those above the limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Burst {
     /// Its first bin.
     #[serde(skip)]
@@ -117,15 +117,21 @@ impl Finder {
         Finder { limit, longest_pause, burst: None, part: None, since: Vec::new() }
     }
 
-    /// Takes a bin, and returns the bursts that ended before it.
-    pub fn push(&mut self, bin: &Bin) -> Vec<Burst> {
+    /// Ends the bursts that no bin from this one on can continue.
+    pub fn pass(&mut self, bin: u64) -> Vec<Burst> {
         let mut ended = Vec::new();
-        if self.part.is_some_and(|part| bin.id > self.over_after(part)) {
+        if self.part.is_some_and(|part| bin > self.over_after(part)) {
             ended.extend(self.split());
         }
-        if self.part.is_none() && self.burst.is_some_and(|burst| bin.id > burst.last + 1 + self.pause(u64::MAX)) {
+        if self.part.is_none() && self.burst.is_some_and(|burst| bin > burst.last + 1 + self.pause(u64::MAX)) {
             ended.extend(self.end());
         }
+        ended
+    }
+
+    /// Takes a bin, and returns the bursts that ended before it.
+    pub fn push(&mut self, bin: &Bin) -> Vec<Burst> {
+        let ended = self.pass(bin.id);
         if bin.bytes > self.limit {
             self.extend(bin);
         } else if self.burst.is_some() {
