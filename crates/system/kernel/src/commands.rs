@@ -82,7 +82,6 @@ fn watch(arguments: &WatchArguments) -> Result<(), Trouble> {
         folder: folder.clone(),
         threshold: arguments.worse_than,
         keep: arguments.keep.into(),
-        anonymous: arguments.anonymous,
     });
     command::watch(&command::Options {
         device: arguments.interface.clone(),
@@ -91,6 +90,7 @@ fn watch(arguments: &WatchArguments) -> Result<(), Trouble> {
         lasts: arguments.duration,
         json: arguments.json,
         save,
+        anonymous: arguments.anonymous,
     })
 }
 

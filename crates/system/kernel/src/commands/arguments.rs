@@ -132,8 +132,8 @@ pub struct WatchArguments {
     /// Number of bursts that stay saved: the latest
     #[arg(long, value_name = "N", default_value_t = 16, requires = "save", value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub keep: u16,
-    /// Hash addresses in saved packets, with a key for each run
-    #[arg(long, requires = "save")]
+    /// Hash addresses in rows and saved packets, with a key for each run
+    #[arg(long)]
     pub anonymous: bool,
 }
 

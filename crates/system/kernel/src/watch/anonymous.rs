@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::hash::Hasher;
 use std::io::{self, Read};
+use std::net::IpAddr;
 
 use siphasher::sip::SipHasher24;
 
@@ -51,6 +52,28 @@ impl Key {
         }
     }
 
+    /// Replaces an address.
+    pub fn address(&self, address: IpAddr) -> IpAddr {
+        match address {
+            IpAddr::V4(address) => self.ipv4(address.octets()).into(),
+            IpAddr::V6(address) => self.ipv6(&address.octets()).into(),
+        }
+    }
+
+    fn ipv4(&self, address: [u8; 4]) -> [u8; 4] {
+        let [first, second, third, fourth, ..] = self.hash(&address);
+        // Neither a network of this machine nor a group's.
+        [16 + first % 100, second, third, fourth]
+    }
+
+    fn ipv6(&self, address: &[u8]) -> [u8; 16] {
+        // fd00::/8 is for private networks.
+        let mut replaced = [0; 16];
+        replaced[0] = 0xfd;
+        replaced[8..].copy_from_slice(&self.hash(address));
+        replaced
+    }
+
     /// The bit of groups stays.
     fn replace_mac(&self, mac: &mut [u8]) {
         let hash = self.hash(mac);
@@ -64,11 +87,9 @@ impl Key {
             return packet.fill(0);
         }
         for place in [12, 16] {
-            let address = &mut packet[place..place + 4];
-            let hash = self.hash(address);
-            address.copy_from_slice(&hash[..4]);
-            // Neither a network of this machine nor a group's.
-            address[0] = 16 + hash[0] % 100;
+            if let Some(address) = packet[place..].first_chunk_mut() {
+                *address = self.ipv4(*address);
+            }
         }
         packet[10..12].fill(0);
         let header = usize::from(packet[0] & 15) * 4;
@@ -87,11 +108,8 @@ impl Key {
         }
         for place in [8, 24] {
             let address = &mut packet[place..place + 16];
-            let hash = self.hash(address);
-            // fd00::/8 is for private networks.
-            address.fill(0);
-            address[0] = 0xfd;
-            address[8..].copy_from_slice(&hash);
+            let replaced = self.ipv6(address);
+            address.copy_from_slice(&replaced);
         }
         let protocol = packet[6];
         blank(protocol, &mut packet[40..]);

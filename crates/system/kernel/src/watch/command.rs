@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,10 +13,12 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::load;
 use crate::trouble::Trouble;
+use crate::watch::anonymous::Key;
 use crate::watch::burst::{Burst, Finder};
-use crate::watch::row::{BurstRow, Row};
+use crate::watch::row::{BurstRow, Row, WaitRow};
 use crate::watch::save::{SaveOptions, Saver};
 use crate::watch::sensor::{Sensor, Settings};
+use crate::watch::waits::Waits;
 
 /// Rate of a device that has none, such as a veth, Mbit/s.
 const ASSUMED_MBIT: u64 = 1_000;
@@ -39,6 +42,8 @@ pub struct Options {
     pub json: bool,
     /// Bursts to save.
     pub save: Option<SaveOptions>,
+    /// Hash addresses.
+    pub anonymous: bool,
 }
 
 /// Clocks and the link's rate, by which bins are times and bytes are rates.
@@ -115,6 +120,17 @@ pub fn watch(options: &Options) -> Result<(), Trouble> {
     }
 }
 
+/// Observes waits if the kernel can.
+fn observe_waits() -> Result<Option<Waits>, Trouble> {
+    match Waits::attach() {
+        Ok(waits) => Ok(Some(waits)),
+        Err(trouble) => {
+            writeln!(io::stderr(), "note: waits of connections are not reported: {trouble}")?;
+            Ok(None)
+        }
+    }
+}
+
 /// A running watch.
 struct Watch<'a> {
     options: &'a Options,
@@ -122,6 +138,8 @@ struct Watch<'a> {
     sensor: Sensor,
     finder: Finder,
     saver: Option<Saver>,
+    waits: Option<Waits>,
+    key: Option<Key>,
 }
 
 impl Watch<'_> {
@@ -137,14 +155,16 @@ impl Watch<'_> {
         };
         let zero = clock(ClockId::CLOCK_REALTIME)?.saturating_sub(monotonic()?);
         let device = &options.device;
-        let saver = options.save.as_ref().map(|save| Saver::new(save, device, zero)).transpose()?;
+        let key = options.anonymous.then(Key::random).transpose()?;
+        let saver = options.save.as_ref().map(|save| Saver::new(save, device, key.clone(), zero)).transpose()?;
         let sensor = Sensor::attach(device, settings)?;
         if is_assumed {
             let note = "has no link of its own: assuming";
             writeln!(io::stderr(), "note: {device} {note} {ASSUMED_MBIT} Mbit/s; --rate-mbit sets it")?;
         }
         let scale = Scale { bin: options.bin, zero, link_mbit, is_assumed };
-        Ok(Watch { options, scale, sensor, finder: Finder::new(settings.limit, settings.longest_pause), saver })
+        let finder = Finder::new(settings.limit, settings.longest_pause);
+        Ok(Watch { options, scale, sensor, finder, saver, waits: observe_waits()?, key })
     }
 
     /// Takes bins, and prints the bursts that ended.
@@ -158,6 +178,7 @@ impl Watch<'_> {
         // Without packets, bursts end, too.
         let ended = self.finder.pass(current);
         self.report(ended)?;
+        self.report_waits()?;
         let saved = match &mut self.saver {
             Some(saver) => saver.tick(now, &self.sensor.object)?,
             None => None,
@@ -174,6 +195,7 @@ impl Watch<'_> {
         }
         let ended = self.finder.finish();
         self.report(ended)?;
+        self.report_waits()?;
         let lost = self.sensor.lost()?;
         if lost > 0 {
             writeln!(io::stderr(), "note: {lost} bins were lost, since this program did not read them in time")?;
@@ -189,6 +211,22 @@ impl Watch<'_> {
                 saver.offer(&row, began, ended);
             }
             self.print(&Row::Burst(row))?;
+        }
+        Ok(())
+    }
+
+    fn report_waits(&self) -> Result<(), Trouble> {
+        for wait in self.waits.as_ref().map_or(Ok(Vec::new()), Waits::take)? {
+            let shown = |(address, port)| {
+                SocketAddr::new(self.key.as_ref().map_or(address, |key| key.address(address)), port).to_string()
+            };
+            self.print(&Row::Wait(WaitRow {
+                end_s: (self.scale.zero + Duration::from_nanos(wait.at)).as_secs_f64(),
+                duration_ms: wait.us as f64 / 1e3,
+                cause: wait.cause,
+                own: shown(wait.own),
+                peer: shown(wait.peer),
+            }))?;
         }
         Ok(())
     }

@@ -13,3 +13,5 @@ mod heads;
 pub mod save;
 #[cfg(feature = "load")]
 mod sensor;
+#[cfg(feature = "load")]
+mod waits;

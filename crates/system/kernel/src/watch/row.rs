@@ -14,6 +14,8 @@ pub enum Row {
     Burst(BurstRow),
     /// A burst whose second is saved.
     Saved(SavedRow),
+    /// A wait of a connection that sends.
+    Wait(WaitRow),
 }
 
 /// A burst.
@@ -49,11 +51,60 @@ pub struct SavedRow {
     pub to_s: f64,
 }
 
+/// Why a connection of this host sent nothing, or sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// A retransmission timeout.
+    Timeout,
+    /// A tail-loss probe.
+    LossProbe,
+    /// Recovery after duplicate acknowledgements, or by RACK.
+    FastRetransmit,
+}
+
+impl Cause {
+    /// All, in the order of bpf/waits.bpf.c.
+    pub const ALL: [Cause; 3] = [Cause::Timeout, Cause::LossProbe, Cause::FastRetransmit];
+
+    /// Its name in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Cause::Timeout => "timeout",
+            Cause::LossProbe => "loss-probe",
+            Cause::FastRetransmit => "fast-retransmit",
+        }
+    }
+}
+
+/// A wait of a connection that sends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WaitRow {
+    /// Its end, Unix time.
+    pub end_s: f64,
+    /// Silence before a timer, or duration of a recovery.
+    pub duration_ms: f64,
+    /// Why.
+    pub cause: Cause,
+    /// This host's end of the connection.
+    pub own: String,
+    /// The other end.
+    pub peer: String,
+}
+
+impl fmt::Display for WaitRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let WaitRow { end_s, duration_ms, cause, own, peer } = self;
+        write!(f, "{end_s:.3} wait: {}, {duration_ms:.1} ms, {own} to {peer}", cause.word())
+    }
+}
+
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Row::Burst(row) => row.fmt(f),
             Row::Saved(row) => row.fmt(f),
+            Row::Wait(row) => row.fmt(f),
         }
     }
 }
@@ -145,10 +196,15 @@ mod tests {
     fn rows_are_read_as_written() {
         let saved =
             SavedRow { start_s: 7.25, files: vec!["a/packets.pcap".into()], packets: 4, from_s: 6.5, to_s: 7.5 };
-        for row in [Row::Burst(row()), Row::Saved(saved)] {
+        let waits = Cause::ALL.map(|cause| {
+            let [own, peer] = ["10.0.0.1:7000", "[::1]:80"].map(str::to_string);
+            Row::Wait(WaitRow { end_s: 7.5, duration_ms: 204.0, cause, own, peer })
+        });
+        for row in [Row::Burst(row()), Row::Saved(saved)].into_iter().chain(waits) {
             let json = serde_json::to_string(&row).unwrap();
             assert_eq!(serde_json::from_str::<Row>(&json).unwrap(), row, "{json}");
         }
+        assert!(Cause::ALL.iter().all(|cause| serde_json::to_value(cause).unwrap() == cause.word()));
         let json = serde_json::to_value(Row::Burst(row())).unwrap();
         assert_eq!((json["type"].as_str(), json["fan_in"].as_u64()), (Some("burst"), Some(32)));
     }

@@ -37,8 +37,6 @@ pub struct SaveOptions {
     pub threshold: Threshold,
     /// Bursts that are kept.
     pub keep: usize,
-    /// Hash addresses.
-    pub anonymous: bool,
 }
 
 /// Counters at a time of CLOCK_MONOTONIC.
@@ -91,14 +89,13 @@ impl Saver {
     ///
     /// # Errors
     /// It cannot be created.
-    pub fn new(options: &SaveOptions, device: &str, zero: Duration) -> Result<Saver, Trouble> {
+    pub fn new(options: &SaveOptions, device: &str, key: Option<Key>, zero: Duration) -> Result<Saver, Trouble> {
         let folder = options.folder.display();
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(&options.folder)
             .map_err(|error| Trouble::Input(format!("--save {folder}: cannot create the folder: {error}")))?;
-        let key = options.anonymous.then(Key::random).transpose()?;
         Ok(Saver {
             options: options.clone(),
             device: device.into(),
