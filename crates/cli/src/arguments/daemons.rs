@@ -77,6 +77,10 @@ pub const WATCH_HELP: &str = "Options:
   --worse-than fan-in=8,resent=1
                      Figures that a burst must reach to be saved: fan-in, ms, marks, resent [default: fan-in=8]
   --keep N           Number of bursts that stay saved [default: 16]
+  --metrics 127.0.0.1:9153
+                     Serve figures for Prometheus at this address
+  --write DIR        Append figures of each hour to a file in this folder
+  --summary FILE...  Summarise such files, of any number of hosts, and exit
   --anonymous        Hash addresses in rows and saved packets
   --advise           Diagnose the first burst that is saved (in `bursts` unless --save is set), and advise on it
 

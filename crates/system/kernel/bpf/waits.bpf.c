@@ -75,6 +75,9 @@ struct {
 	__type(value, u64);
 } recoveries SEC(".maps");
 
+/* Segments sent again, by cause. */
+u64 segments[3] = {};
+
 static inline void copy(u8 *to, const struct in6_addr___waits *from)
 {
 	for (int i = 0; i < 4; i++)
@@ -137,10 +140,15 @@ int BPF_PROG(sends_again, struct sock___waits *sk)
 	struct tcp_sock___waits *tp = own(sk);
 	u8 state;
 
-	if (!tp || sk->__sk_common.skc_state == SYN_SENT)
+	if (!tp)
 		return 0;
 	state = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
-	if (state != CA_RECOVERY && state != CA_LOSS)
+	if (state == CA_LOSS || sk->__sk_common.skc_state == SYN_SENT) {
+		__sync_fetch_and_add(&segments[CAUSE_TIMEOUT], 1);
+		return 0;
+	}
+	__sync_fetch_and_add(&segments[state == CA_RECOVERY ? CAUSE_RECOVERY : CAUSE_PROBE], 1);
+	if (state != CA_RECOVERY)
 		report(sk, CAUSE_PROBE, bpf_ktime_get_ns(), (u64)((u32)bpf_jiffies64() - tp->rcv_tstamp) * settings.tick_us);
 	return 0;
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -15,6 +15,9 @@ use crate::load;
 use crate::trouble::Trouble;
 use crate::watch::anonymous::Key;
 use crate::watch::burst::{Burst, Finder};
+use crate::watch::figures::Figures;
+use crate::watch::hours::Hours;
+use crate::watch::metrics::Metrics;
 use crate::watch::row::{BurstRow, Row, WaitRow};
 use crate::watch::save::{SaveOptions, Saver};
 use crate::watch::sensor::{Sensor, Settings};
@@ -44,6 +47,10 @@ pub struct Options {
     pub save: Option<SaveOptions>,
     /// Hash addresses.
     pub anonymous: bool,
+    /// Address of the page for Prometheus.
+    pub metrics: Option<SocketAddr>,
+    /// Folder for hourly figures.
+    pub write: Option<PathBuf>,
 }
 
 /// Clocks and the link's rate, by which bins are times and bytes are rates.
@@ -140,6 +147,8 @@ struct Watch<'a> {
     saver: Option<Saver>,
     waits: Option<Waits>,
     key: Option<Key>,
+    metrics: Option<Metrics>,
+    hours: Option<Hours>,
 }
 
 impl Watch<'_> {
@@ -164,7 +173,10 @@ impl Watch<'_> {
         }
         let scale = Scale { bin: options.bin, zero, link_mbit, is_assumed };
         let finder = Finder::new(settings.limit, settings.longest_pause);
-        Ok(Watch { options, scale, sensor, finder, saver, waits: observe_waits()?, key })
+        let metrics = options.metrics.map(|address| Metrics::serve(address, device)).transpose()?;
+        let now = clock(ClockId::CLOCK_REALTIME)?;
+        let hours = options.write.as_ref().map(|folder| Hours::new(folder, device, now)).transpose()?;
+        Ok(Watch { options, scale, sensor, finder, saver, waits: observe_waits()?, key, metrics, hours })
     }
 
     /// Takes bins, and prints the bursts that ended.
@@ -196,6 +208,12 @@ impl Watch<'_> {
         let ended = self.finder.finish();
         self.report(ended)?;
         self.report_waits()?;
+        let now = monotonic()?;
+        let saved = self.saver.as_mut().map(|saver| saver.finish(now, &self.sensor.object)).transpose()?;
+        saved.flatten().map_or(Ok(()), |row| self.print(&Row::Saved(row)))?;
+        if let Some(hours) = &mut self.hours {
+            hours.write(clock(ClockId::CLOCK_REALTIME)?)?;
+        }
         let lost = self.sensor.lost()?;
         if lost > 0 {
             writeln!(io::stderr(), "note: {lost} bins were lost, since this program did not read them in time")?;
@@ -210,23 +228,40 @@ impl Watch<'_> {
             if let Some(saver) = &mut self.saver {
                 saver.offer(&row, began, ended);
             }
+            self.count(|figures| figures.burst(&row))?;
             self.print(&Row::Burst(row))?;
         }
         Ok(())
     }
 
-    fn report_waits(&self) -> Result<(), Trouble> {
-        for wait in self.waits.as_ref().map_or(Ok(Vec::new()), Waits::take)? {
+    /// Changes the figures that are kept.
+    fn count(&mut self, change: impl Fn(&mut Figures)) -> Result<(), Trouble> {
+        if let Some(metrics) = &self.metrics {
+            metrics.count(&change);
+        }
+        if let Some(hours) = &mut self.hours {
+            change(hours.figures(clock(ClockId::CLOCK_REALTIME)?)?);
+        }
+        Ok(())
+    }
+
+    fn report_waits(&mut self) -> Result<(), Trouble> {
+        let Some(waits) = &mut self.waits else { return Ok(()) };
+        let (ended, segments) = (waits.take()?, waits.segments()?);
+        self.count(|figures| figures.segments(segments))?;
+        for wait in ended {
             let shown = |(address, port)| {
                 SocketAddr::new(self.key.as_ref().map_or(address, |key| key.address(address)), port).to_string()
             };
-            self.print(&Row::Wait(WaitRow {
+            let row = WaitRow {
                 end_s: (self.scale.zero + Duration::from_nanos(wait.at)).as_secs_f64(),
                 duration_ms: wait.us as f64 / 1e3,
                 cause: wait.cause,
                 own: shown(wait.own),
                 peer: shown(wait.peer),
-            }))?;
+            };
+            self.count(|figures| figures.wait(&row))?;
+            self.print(&Row::Wait(row))?;
         }
         Ok(())
     }

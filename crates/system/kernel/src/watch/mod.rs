@@ -1,7 +1,9 @@
 //! `fanin watch`: bursts that arrive at this host.
 
 pub mod burst;
+pub mod figures;
 pub mod row;
+pub mod summary;
 
 #[cfg(feature = "load")]
 mod anonymous;
@@ -9,6 +11,10 @@ mod anonymous;
 pub mod command;
 #[cfg(feature = "load")]
 mod heads;
+#[cfg(feature = "load")]
+mod hours;
+#[cfg(feature = "load")]
+mod metrics;
 #[cfg(feature = "load")]
 pub mod save;
 #[cfg(feature = "load")]

@@ -130,12 +130,23 @@ impl Saver {
         }
         match self.pending.take_if(|pending| now >= pending.to) {
             None => Ok(None),
-            Some(pending) => {
-                self.rests_until = now + REST;
-                let heads = heads::between(object, nanos(pending.from), nanos(pending.to))?;
-                self.save(&pending, heads).map(Some)
-            }
+            Some(pending) => self.take(&pending, now, object).map(Some),
         }
+    }
+
+    /// Saves a burst whose time has not come yet.
+    ///
+    /// # Errors
+    /// Files cannot be written.
+    pub fn finish(&mut self, now: Duration, object: &Object) -> Result<Option<SavedRow>, Trouble> {
+        self.readings.push_back(Reading::take(now, &self.device)?);
+        self.pending.take().map(|pending| self.take(&pending, now, object)).transpose()
+    }
+
+    fn take(&mut self, pending: &Pending, now: Duration, object: &Object) -> Result<SavedRow, Trouble> {
+        self.rests_until = now + REST;
+        let heads = heads::between(object, nanos(pending.from), nanos(pending.to))?;
+        self.save(pending, heads)
     }
 
     fn save(&self, pending: &Pending, heads: Vec<Head>) -> Result<SavedRow, Trouble> {

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
-use libbpf_rs::{Link, Object, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
 use nix::time::{ClockId, clock_getres};
 
 use crate::control::WAITS;
@@ -58,10 +58,12 @@ impl Wait {
 
 /// The attached programs. The kernel takes them back when this process ends in any way.
 pub struct Waits {
-    _object: Object,
+    object: Object,
     _links: Vec<Link>,
     ring: RingBuffer<'static>,
     waits: Receiver<Wait>,
+    /// Segments sent again until the latest reading.
+    segments: [u64; 3],
 }
 
 impl Waits {
@@ -92,7 +94,7 @@ impl Waits {
         let map = load::map(&object, "waits")?;
         builder.add(&map, take).map_err(unloaded)?;
         let ring = builder.build().map_err(unloaded)?;
-        Ok(Waits { _object: object, _links: links, ring, waits })
+        Ok(Waits { object, _links: links, ring, waits, segments: [0; 3] })
     }
 
     /// Takes the waits that ended.
@@ -102,6 +104,20 @@ impl Waits {
     pub fn take(&self) -> Result<Vec<Wait>, Trouble> {
         self.ring.consume().map_err(unloaded)?;
         Ok(self.waits.try_iter().collect())
+    }
+
+    /// Segments sent again since the last call, by cause.
+    ///
+    /// # Errors
+    /// The kernel refuses to show them.
+    pub fn segments(&mut self) -> Result<[u64; 3], Trouble> {
+        let variables = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
+        let variables = variables.ok_or_else(|| Trouble::Environment("the object has no variables".into()))?;
+        let bytes = variables.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(unloaded)?.unwrap_or_default();
+        let (words, _) = bytes.as_chunks::<8>();
+        let now = std::array::from_fn(|cause| words.get(cause).map_or(0, |word| u64::from_ne_bytes(*word)));
+        let before = std::mem::replace(&mut self.segments, now);
+        Ok(std::array::from_fn(|cause| now[cause].wrapping_sub(before[cause])))
     }
 }
 
