@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use fanin_testing::wait_until;
@@ -36,6 +37,15 @@ fn counts_the_connections_of_a_burst() {
     let missing = Command::new(PROGRAM).args(["watch", "--interface", "fanin-none"]).output().expect("it runs");
     assert_eq!(missing.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&missing.stderr).contains("--interface fanin-none"), "{missing:?}");
+
+    let nobody = 65_534;
+    let mut counting = Command::new(PROGRAM);
+    counting.args(["watch", "--interface", "lo", "--for", "1s", "--json"]).uid(nobody).gid(nobody);
+    let counted = counting.output().expect("it runs");
+    let row: Value = serde_json::from_slice(&counted.stdout).expect("a row");
+    assert!(row["type"] == "counters-only" && row["bytes"].is_u64(), "{row}");
+    assert!(String::from_utf8_lossy(&counted.stderr).contains("needs root"), "{counted:?}");
+    assert_eq!(counting.args(["--write", "/nowhere"]).status().expect("it runs").code(), Some(3));
 
     let mut idle = Command::new(PROGRAM).args(["watch", "--interface", "watched"]).spawn().expect("it runs");
     wait_until("the sensor", || watches(7701));

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
@@ -15,6 +16,7 @@ use crate::load;
 use crate::trouble::Trouble;
 use crate::watch::anonymous::Key;
 use crate::watch::burst::{Burst, Finder};
+use crate::watch::counters::{self, Counters};
 use crate::watch::figures::Figures;
 use crate::watch::hours::Hours;
 use crate::watch::metrics::Metrics;
@@ -29,6 +31,7 @@ const ASSUMED_MBIT: u64 = 1_000;
 const PAUSE: Duration = Duration::from_millis(10);
 /// Longest wait for bins.
 const POLL: Duration = Duration::from_millis(100);
+const SECOND: Duration = Duration::from_secs(1);
 
 /// What is watched, and how long.
 #[derive(Clone, Debug)]
@@ -105,26 +108,66 @@ fn clock(id: ClockId) -> Result<Duration, Trouble> {
     clock_gettime(id).map(Duration::from).map_err(|error| Trouble::kernel("read the clock", error))
 }
 
-/// Watches a device, and prints each burst that ended.
+/// Watches a device, and prints each burst that ended; without the sensor, counters of each second.
 ///
 /// # Errors
 /// There is no such device, or the kernel refuses the sensor.
 pub fn watch(options: &Options) -> Result<(), Trouble> {
-    load::check_devices("the sensor", false)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    let mut watch = Watch::begin(options)?;
     let end = options.lasts.map(|lasts| Ok::<_, Trouble>(monotonic()? + lasts)).transpose()?;
-    loop {
-        let now = monotonic()?;
-        if end.is_some_and(|end| now >= end) || stop.load(Ordering::Relaxed) {
-            return watch.end();
-        }
+    let is_over = |now| end.is_some_and(|end| now >= end) || stop.load(Ordering::Relaxed);
+    if let Some(lacking) = lacking()? {
+        return count(options, &lacking, &is_over);
+    }
+    let mut watch = Watch::begin(options)?;
+    while !is_over(monotonic()?) {
         watch.sensor.wait(POLL)?;
         watch.step()?;
     }
+    watch.end()
+}
+
+/// Reason why the sensor cannot run here.
+fn lacking() -> Result<Option<String>, Trouble> {
+    match load::check_devices("the sensor", false) {
+        Err(trouble) => Ok(Some(trouble.to_string())),
+        Ok(()) => Ok(counters::too_old()?),
+    }
+}
+
+/// Prints counters of each second.
+fn count(options: &Options, lacking: &str, is_over: &dyn Fn(Duration) -> bool) -> Result<(), Trouble> {
+    if options.save.is_some() || options.metrics.is_some() || options.write.is_some() {
+        let why = "--save, --metrics and --write need the sensor, but";
+        return Err(Trouble::Environment(format!("{why} {lacking}")));
+    }
+    let mut before = Counters::read(&options.device)?;
+    let mut then = monotonic()?;
+    writeln!(io::stderr(), "note: counters of each second instead of bursts, since {lacking}")?;
+    loop {
+        thread::sleep(POLL);
+        let now = monotonic()?;
+        let over = is_over(now);
+        if now >= then + SECOND || over && now > then {
+            let counters = Counters::read(&options.device)?;
+            let zero = clock(ClockId::CLOCK_REALTIME)?.saturating_sub(now);
+            let row = counters.since(&before, (zero + then).as_secs_f64(), (now - then).as_secs_f64());
+            print(&Row::CountersOnly(row), options.json)?;
+            (before, then) = (counters, now);
+        }
+        if over {
+            return Ok(());
+        }
+    }
+}
+
+fn print(row: &Row, json: bool) -> Result<(), Trouble> {
+    let text = if json { serde_json::to_string(row).map_err(io::Error::from)? } else { row.to_string() };
+    writeln!(io::stdout(), "{text}")?;
+    io::stdout().flush().map_err(Trouble::from)
 }
 
 /// Observes waits if the kernel can.
@@ -267,9 +310,6 @@ impl Watch<'_> {
     }
 
     fn print(&self, row: &Row) -> Result<(), Trouble> {
-        let text =
-            if self.options.json { serde_json::to_string(row).map_err(io::Error::from)? } else { row.to_string() };
-        writeln!(io::stdout(), "{text}")?;
-        io::stdout().flush().map_err(Trouble::from)
+        print(row, self.options.json)
     }
 }

@@ -10,6 +10,8 @@ mod anonymous;
 #[cfg(feature = "load")]
 pub mod command;
 #[cfg(feature = "load")]
+mod counters;
+#[cfg(feature = "load")]
 mod heads;
 #[cfg(feature = "load")]
 mod hours;

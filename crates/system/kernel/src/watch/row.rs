@@ -16,6 +16,8 @@ pub enum Row {
     Saved(SavedRow),
     /// A wait of a connection that sends.
     Wait(WaitRow),
+    /// Counters of a second, where the sensor cannot run: bursts are unknown.
+    CountersOnly(SecondRow),
 }
 
 /// A burst.
@@ -105,6 +107,7 @@ impl fmt::Display for Row {
             Row::Burst(row) => row.fmt(f),
             Row::Saved(row) => row.fmt(f),
             Row::Wait(row) => row.fmt(f),
+            Row::CountersOnly(row) => row.fmt(f),
         }
     }
 }
@@ -132,6 +135,42 @@ impl fmt::Display for SavedRow {
             self.start_s,
             self.packets,
             self.files.join(" ")
+        )
+    }
+}
+
+/// Counters of a second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SecondRow {
+    /// Unix time.
+    pub start_s: f64,
+    /// About a second.
+    pub duration_s: f64,
+    /// Bytes that the device received.
+    pub bytes: u64,
+    /// Packets that it received.
+    pub packets: u64,
+    /// Mean rate.
+    pub mean_mbit: f64,
+    /// Packets that it dropped.
+    pub dropped: u64,
+    /// TCP segments that this host sent again.
+    pub resent: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Tail-loss probes.
+    pub loss_probes: u64,
+    /// Fast recoveries.
+    pub recoveries: u64,
+}
+
+impl fmt::Display for SecondRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SecondRow { start_s, mean_mbit, packets, resent, timeouts, loss_probes, recoveries, .. } = self;
+        write!(
+            f,
+            "{start_s:.0} counters only: mean {mean_mbit:.1} Mbit/s, {packets} packets, {resent} resent by this host, {timeouts} timeouts, \
+             {loss_probes} probes, {recoveries} recoveries"
         )
     }
 }
