@@ -129,7 +129,7 @@ ALLOWED = {
         "postcard serde serde_json toml_edit",
     ),
     # Congestion controls in Linux: objects, and with its feature `load` the program that loads them.
-    "fanin-kernel": ("", "clap libbpf-rs nix serde serde_json signal-hook"),
+    "fanin-kernel": ("fanin-proxy-observe", "clap libbpf-rs nix pcap-file prometheus-client serde serde_json signal-hook siphasher"),
     # Seeds and waits of tests.
     "fanin-testing": ("", "proptest"),
     "fanin-simulate-tests": ("", ""),

@@ -1,6 +1,7 @@
 //! `fanin kernel` and `fanin watch`: run the program `fanin-kernel`, which is separate because it links libelf and runs as root.
 
 use std::env;
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use std::process::Command;
 
 use fanin_kernel::list;
 
-use crate::arguments::{KernelArguments, WatchArguments};
+use crate::arguments::KernelArguments;
 use crate::failure::Failure;
 use crate::terminal::say;
 
@@ -27,15 +28,13 @@ pub fn kernel(arguments: &KernelArguments) -> Result<(), Failure> {
     }
 }
 
-/// Replaces this process by `fanin-kernel watch`.
-///
-/// # Errors
-/// The program cannot be run.
-pub fn watch(arguments: &WatchArguments) -> Result<(), Failure> {
-    Err(missing("fanin watch", &Command::new(program()).arg("watch").args(&arguments.rest).exec()))
+/// Replaces this process by `fanin-kernel watch`, or returns the reason why it cannot.
+pub fn replace_by_watch(arguments: &[OsString]) -> Failure {
+    missing("fanin watch", &Command::new(program()).arg("watch").args(arguments).exec())
 }
 
-fn missing(command: &str, error: &io::Error) -> Failure {
+/// Failure of a command whose program cannot be run.
+pub fn missing(command: &str, error: &io::Error) -> Failure {
     let why = match error.kind() {
         io::ErrorKind::NotFound => {
             "is neither beside this program nor in PATH. `make kernel` in fanin's sources builds target/release/fanin-kernel, and needs \
@@ -53,7 +52,7 @@ fn list() -> Result<(), Failure> {
 }
 
 /// The program beside this one, else by its name.
-fn program() -> PathBuf {
+pub fn program() -> PathBuf {
     let beside = env::current_exe().ok().map(|own| own.with_file_name(PROGRAM)).filter(|path| path.is_file());
     beside.unwrap_or_else(|| PROGRAM.into())
 }

@@ -35,6 +35,7 @@ mod terminal;
 mod testbed;
 mod trace;
 mod verdict;
+mod watch;
 mod work;
 
 use std::ffi::OsString;
@@ -88,7 +89,7 @@ fn run_command(command: Command) -> Result<(), Failure> {
         Command::Agent(arguments) => front::agent(&arguments),
         Command::Front(arguments) => front::front(&arguments),
         Command::Kernel(arguments) => kernel::kernel(&arguments),
-        Command::Watch(arguments) => kernel::watch(&arguments),
+        Command::Watch(arguments) => watch::watch(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Cache(arguments) => cache::cache(&arguments),

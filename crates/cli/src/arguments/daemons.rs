@@ -28,7 +28,7 @@ pub struct KernelArguments {
 /// The program `fanin-kernel` parses these.
 #[derive(Args)]
 pub struct WatchArguments {
-    /// --interface eth0, with --for 10m, --rate-mbit MBIT, --bin-us US, --json
+    /// --interface eth0, with options
     #[arg(value_name = "OPTIONS", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub rest: Vec<OsString>,
 }
@@ -65,3 +65,26 @@ Example:
   fanin kernel load gss --canary cgroup=system.slice/memcached.service --for 10m
   fanin kernel load gss --cgroup system.slice
   fanin kernel unload";
+
+/// Options of `fanin watch`.
+pub const WATCH_HELP: &str = "Options:
+  --interface eth0   Network device at which packets arrive
+  --rate-mbit MBIT   Rate of its link [default: as the device reports it; 1000 for a virtual device]
+  --bin-us US        Time over which arrivals are counted [default: 1000]
+  --for 10m          Duration [default: until a signal]
+  --json             Print one JSON object a line
+  --save DIR         Save the second around bursts for `fanin diagnose`
+  --worse-than fan-in=8,resent=1
+                     Figures that a burst must reach to be saved: fan-in, ms, marks, resent [default: fan-in=8]
+  --keep N           Number of bursts that stay saved [default: 16]
+  --metrics 127.0.0.1:9153
+                     Serve figures for Prometheus at this address
+  --write DIR        Append figures of each hour to a file in this folder
+  --summary FILE...  Summarise such files, of any number of hosts, and exit
+  --anonymous        Hash addresses in rows and saved packets
+  --advise           Diagnose the first burst that is saved (in `bursts` unless --save is set), and advise on it
+
+Example:
+  fanin watch --interface eth0
+  fanin watch --interface eth0 --for 1h --json
+  fanin watch --interface eth0 --advise --worse-than fan-in=16";

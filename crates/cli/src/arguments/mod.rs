@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fanin::{Bytes, Gathering, Rate, Time};
 
-use daemons::KERNEL_HELP;
 pub use daemons::{FrontArguments, KernelArguments, WatchArguments};
+use daemons::{KERNEL_HELP, WATCH_HELP};
 use fanin_proxy::AgentArguments;
 use values::{device, jobs, method, percentage, period, rate, size, step};
 
@@ -86,7 +86,7 @@ pub enum Command {
     #[command(after_help = KERNEL_HELP)]
     Kernel(KernelArguments),
     /// Find bursts that arrive at a network device of this machine, with their fan-in (docs/watch.md); runs `fanin-kernel` as root
-    #[command(after_help = "Example:\n  fanin watch --interface eth0\n  fanin watch --interface eth0 --for 1h --json")]
+    #[command(after_help = WATCH_HELP)]
     Watch(WatchArguments),
     /// List schemes, workloads and fabrics
     #[command(after_help = "Example:\n  fanin list --json")]

@@ -1,4 +1,5 @@
-/* The sensor of `fanin watch` (tc ingress): arrivals in bins of time. A bin goes to the ring buffer when a packet of a later one arrives. */
+/* The sensor of `fanin watch` (tc): arrivals in bins of time, and the latest packets' headers. A bin goes to the ring buffer when a packet
+ * of a later one arrives. */
 #include "kernel.h"
 
 #include <bpf/bpf_endian.h>
@@ -18,12 +19,18 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define IPV6_BYTES 40
 #define UDP_BYTES 8
 #define MARKED 3
+#define HEAD_BYTES 120
 
-/* Set by the loader: a bin's time, the bytes above which it is part of a burst, and bins below that which interrupt no burst. */
+/* Bins of the shortest pause that may interrupt a burst, less one, as src/watch/burst.rs has it. */
+#define SHORT_PAUSE 2
+
+/* Set by the loader: a bin's time, the bytes above which it is part of a burst, bins of the longest pause within a burst, and packets whose
+ * headers are kept (a power of two, or zero). */
 const volatile struct {
 	u64 bin_ns;
 	u64 limit;
-	u64 gap;
+	u64 pause;
+	u64 heads;
 } settings = {};
 
 struct flow {
@@ -48,13 +55,16 @@ struct bin {
 	u64 marks;
 	u64 resent;
 	u64 connections;
-	u64 joined; /* connections without data in earlier bins of the burst */
+	u64 joined; /* connections without data in earlier bins of the burst, and in the bin before it */
+	u64 fresh; /* of its latest part */
 };
 
 struct state {
 	struct bpf_spin_lock lock;
-	u64 began; /* first bin of the last burst, and its last one above the limit */
+	u64 whole; /* first bin of the last burst, that of its latest part, which a long pause precedes, and its last bin above the limit */
+	u64 began;
 	u64 ended;
+	u64 paused; /* bins of that pause */
 	u64 dropped; /* bins for which the ring buffer had no space */
 	struct bin bin;
 };
@@ -77,6 +87,25 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
 } closed SEC(".maps");
+
+/* A packet's headers, as src/watch/heads.rs has them. */
+struct head {
+	u64 number; /* from 1; 0 while it is written */
+	u64 at; /* CLOCK_MONOTONIC, ns */
+	u32 length; /* of the packet */
+	u32 kept;
+	u8 bytes[HEAD_BYTES];
+};
+
+/* The latest ones: the loader sets their number. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct head);
+} heads SEC(".maps");
+
+u64 numbered = 0;
 
 /* What a packet adds to its bin. GRO joins segments, whose headers count, too. */
 struct arrival {
@@ -155,14 +184,42 @@ static inline struct connection *connection_of(const struct flow *flow)
 	return bpf_map_lookup_elem(&connections, flow);
 }
 
+/* Whether a bin that is above the limit continues the last burst, or its latest part. */
+static inline bool continues(const struct state *state, u64 id)
+{
+	u64 pause = state->ended - state->began + 1;
+
+	if (pause > settings.pause)
+		pause = settings.pause;
+	if (pause < SHORT_PAUSE)
+		pause = SHORT_PAUSE;
+	return state->ended && id <= state->ended + 1 + pause;
+}
+
+/* Whether it may become a part of the last burst. */
+static inline bool is_near(const struct state *state, u64 id)
+{
+	return state->ended && id <= state->ended + 1 + settings.pause;
+}
+
+/* A bin is above the limit. A part that is as long as the pause before it is one burst with the part before that. */
+static inline void extend(struct state *state, u64 id)
+{
+	if (!continues(state, id)) {
+		state->whole = is_near(state, id) ? state->began : id;
+		state->paused = id - state->ended - 1;
+		state->began = id;
+	}
+	state->ended = id;
+	if (id - state->began + 1 >= state->paused)
+		state->began = state->whole;
+}
+
 /* Begins a bin; the state is locked. */
 static inline void begin(struct state *state, u64 id)
 {
-	if (state->bin.bytes > settings.limit) {
-		if (!state->ended || state->bin.id > state->ended + 1 + settings.gap)
-			state->began = state->bin.id;
-		state->ended = state->bin.id;
-	}
+	if (state->bin.bytes > settings.limit)
+		extend(state, state->bin.id);
 	__builtin_memset(&state->bin, 0, sizeof(state->bin));
 	state->bin.id = id;
 }
@@ -170,14 +227,21 @@ static inline void begin(struct state *state, u64 id)
 /* Adds data of a connection to the bin; the state is locked. */
 static inline void add(struct state *state, const struct arrival *arrival, struct connection *connection)
 {
-	u64 id = state->bin.id, first = id;
+	u64 id = state->bin.id, whole = id, part = id;
 
-	if (state->ended && id <= state->ended + 1 + settings.gap)
-		first = state->began;
+	if (continues(state, id)) {
+		whole = state->whole;
+		part = state->began;
+	} else if (is_near(state, id)) {
+		whole = state->began;
+	}
 	if (connection->bin != id)
 		state->bin.connections++;
-	if (connection->bin < first)
+	/* A burst includes the bin before it, in which its first packets may be. */
+	if (connection->bin < whole - 1)
 		state->bin.joined++;
+	if (connection->bin < part - 1)
+		state->bin.fresh++;
 	connection->bin = id;
 	if (arrival->flow.protocol != PROTOCOL_TCP)
 		return;
@@ -189,10 +253,35 @@ static inline void add(struct state *state, const struct arrival *arrival, struc
 	connection->has_high = 1;
 }
 
+static inline void keep(struct __sk_buff *skb, u64 now, u32 bytes)
+{
+	struct head *head;
+	u64 number;
+	u32 place;
+
+	if (!settings.heads)
+		return;
+	number = __sync_fetch_and_add(&numbered, 1);
+	place = number & (settings.heads - 1);
+	head = bpf_map_lookup_elem(&heads, &place);
+	if (!head)
+		return;
+	head->number = 0;
+	barrier();
+	head->at = now;
+	head->length = skb->len;
+	bytes = smaller(bytes, skb->len);
+	head->kept = bytes;
+	if (bytes - 1 < HEAD_BYTES && !bpf_skb_load_bytes(skb, 0, head->bytes, bytes)) {
+		barrier();
+		head->number = number + 1;
+	}
+}
+
 SEC("tc")
 int watch_arrives(struct __sk_buff *skb)
 {
-	u64 id = bpf_ktime_get_ns() / settings.bin_ns;
+	u64 now = bpf_ktime_get_ns(), id = now / settings.bin_ns;
 	struct connection *connection = NULL;
 	struct arrival arrival = {};
 	struct bin done = {};
@@ -204,6 +293,7 @@ int watch_arrives(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	arrival.segments = skb->gso_segs ? skb->gso_segs : 1;
 	headers = read(skb, &arrival);
+	keep(skb, now, headers);
 	arrival.bytes = skb->len + (u64)(arrival.segments - 1) * headers;
 	if (arrival.payload)
 		connection = connection_of(&arrival.flow);
@@ -221,5 +311,14 @@ int watch_arrives(struct __sk_buff *skb)
 	bpf_spin_unlock(&state->lock);
 	if (done.packets && bpf_ringbuf_output(&closed, &done, sizeof(done), 0))
 		__sync_fetch_and_add(&state->dropped, 1);
+	return TC_ACT_UNSPEC;
+}
+
+SEC("tc")
+int watch_leaves(struct __sk_buff *skb)
+{
+	struct arrival arrival = {};
+
+	keep(skb, bpf_ktime_get_ns(), read(skb, &arrival));
 	return TC_ACT_UNSPEC;
 }

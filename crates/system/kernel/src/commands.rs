@@ -4,7 +4,7 @@ mod arguments;
 mod loaded;
 mod text;
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -27,7 +27,9 @@ use crate::prediction::predict;
 use crate::requirements::{Requirement, of_devices, requirements};
 use crate::rig::{self, Role};
 use crate::trouble::Trouble;
-use crate::watch::sensor;
+use crate::watch::command;
+use crate::watch::save::SaveOptions;
+use crate::watch::summary::{self, Summary};
 use arguments::{
     Arguments, Command, Extension, HoldArguments, LoadArguments, OverArguments, Port, ShowArguments, UnloadArguments,
     WatchArguments,
@@ -78,13 +80,35 @@ fn say_json(value: &impl Serialize) -> Result<(), Trouble> {
 }
 
 fn watch(arguments: &WatchArguments) -> Result<(), Trouble> {
-    sensor::watch(&sensor::Options {
-        device: arguments.interface.clone(),
+    let Some(device) = &arguments.interface else { return summarise(arguments) };
+    let save = arguments.save.as_ref().map(|folder| SaveOptions {
+        folder: folder.clone(),
+        threshold: arguments.worse_than,
+        keep: arguments.keep.into(),
+    });
+    command::watch(&command::Options {
+        device: device.clone(),
         rate_mbit: arguments.rate_mbit,
         bin: Duration::from_micros(arguments.bin_us),
         lasts: arguments.duration,
         json: arguments.json,
+        save,
+        anonymous: arguments.anonymous,
+        metrics: arguments.metrics,
+        write: arguments.write.clone(),
     })
+}
+
+/// Summarises hourly figures of hosts.
+fn summarise(arguments: &WatchArguments) -> Result<(), Trouble> {
+    let mut rows = Vec::new();
+    for file in &arguments.summary {
+        let name = file.display().to_string();
+        let text = fs::read_to_string(file).map_err(|error| Trouble::Input(format!("{name}: cannot read: {error}")))?;
+        rows.extend(summary::read(&name, &text).map_err(Trouble::Input)?);
+    }
+    let summary = Summary::of(&rows);
+    if arguments.json { say_json(&summary) } else { say(&summary.text()) }
 }
 
 fn list(arguments: &ShowArguments) -> Result<(), Trouble> {

@@ -122,6 +122,9 @@ pub const GRANTS: &[u8] = include_bytes!("../objects/grants.bpf.o");
 /// Object of the sensor of `fanin watch`.
 pub const WATCH: &[u8] = include_bytes!("../objects/watch.bpf.o");
 
+/// Object that observes waits of connections, for `fanin watch`.
+pub const WAITS: &[u8] = include_bytes!("../objects/waits.bpf.o");
+
 /// Object of a router's port: marks above a threshold, and M21's windows.
 pub const PORT: &[u8] = include_bytes!("../objects/port.bpf.o");
 /// Object of M21's halves of hosts.

@@ -112,6 +112,15 @@ pub fn attach(object: &Object, cgroup: &Cgroup) -> Result<Link, Trouble> {
     attached.map_err(|error| refused(&format!("attach to {}", cgroup.path.display()), &error))
 }
 
+/// A map of an object.
+///
+/// # Errors
+/// It has no such map.
+pub fn map<'a>(object: &'a Object, name: &'a str) -> Result<libbpf_rs::Map<'a>, Trouble> {
+    let found = object.maps().find(|map| map.name() == name);
+    found.ok_or_else(|| Trouble::Environment(format!("the object has no map {name}")))
+}
+
 /// Sets the variables of an object's section.
 pub fn set_variables(object: &Object, section: &str, value: &[u8]) -> Result<(), Trouble> {
     let map = object.maps().find(|map| map.name().to_string_lossy().ends_with(section));

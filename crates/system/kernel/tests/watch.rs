@@ -4,8 +4,11 @@
 
 mod support;
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use fanin_testing::wait_until;
@@ -35,6 +38,15 @@ fn counts_the_connections_of_a_burst() {
     assert_eq!(missing.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&missing.stderr).contains("--interface fanin-none"), "{missing:?}");
 
+    let nobody = 65_534;
+    let mut counting = Command::new(PROGRAM);
+    counting.args(["watch", "--interface", "lo", "--for", "1s", "--json"]).uid(nobody).gid(nobody);
+    let counted = counting.output().expect("it runs");
+    let row: Value = serde_json::from_slice(&counted.stdout).expect("a row");
+    assert!(row["type"] == "counters-only" && row["bytes"].is_u64(), "{row}");
+    assert!(String::from_utf8_lossy(&counted.stderr).contains("needs root"), "{counted:?}");
+    assert_eq!(counting.args(["--write", "/nowhere"]).status().expect("it runs").code(), Some(3));
+
     let mut idle = Command::new(PROGRAM).args(["watch", "--interface", "watched"]).spawn().expect("it runs");
     wait_until("the sensor", || watches(7701));
     idle.kill().expect("it ends");
@@ -43,8 +55,17 @@ fn counts_the_connections_of_a_burst() {
 
     // Bins of a second: the burst has one, or two that are adjacent.
     let arguments = ["watch", "--interface", "lo", "--rate-mbit", "1", "--bin-us", "1000000", "--for", "3s", "--json"];
+    let place = tempfile::tempdir().expect("a folder");
+    let [saved, hours] = ["saved", "hours"].map(|name| place.path().join(name));
     let before = LinkInfoIter::default().count();
-    let child = Command::new(PROGRAM).args(arguments).stdout(Stdio::piped()).spawn().expect("it runs");
+    let mut command = Command::new(PROGRAM);
+    command
+        .args(arguments)
+        .args(["--worse-than", "fan-in=40", "--anonymous", "--save"])
+        .arg(&saved)
+        .arg("--write")
+        .arg(&hours);
+    let child = command.stdout(Stdio::piped()).spawn().expect("it runs");
     wait_until("the sensor", || LinkInfoIter::default().count() > before);
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -57,7 +78,27 @@ fn counts_the_connections_of_a_burst() {
     let output = child.wait_with_output().expect("it ends");
     let text = String::from_utf8(output.stdout).expect("text");
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let [burst] = &rows[..] else { panic!("one burst: {text}") };
-    assert_eq!((burst["type"].as_str(), burst["fan_in"].as_u64()), (Some("burst"), Some(CONNECTIONS)));
+    let of = |kind: &str| rows.iter().filter(|row| row["type"] == kind).collect::<Vec<_>>();
+    let [burst] = of("burst")[..] else { panic!("one burst: {text}") };
+    assert_eq!(burst["fan_in"].as_u64(), Some(CONNECTIONS));
     assert!(burst["bytes"].as_u64().is_some_and(|bytes| bytes > CONNECTIONS * 10_000), "{burst}");
+
+    let [files] = of("saved")[..] else { panic!("one is saved: {text}") };
+    let files: Vec<&str> = files["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    assert_eq!(files.len(), 3, "{files:?}");
+    for file in &files {
+        let mode = fs::metadata(file).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{file}");
+    }
+    let capture = fs::read(files[0]).expect("a capture");
+    assert!(
+        capture.len() > 10_000 && !capture.windows(4).any(|part| part == [127, 0, 0, 1]),
+        "headers without addresses"
+    );
+    assert!(!capture.windows(100).any(|part| part.iter().all(|byte| *byte == 0)), "no data");
+
+    let file = fs::read_dir(&hours).expect("a folder").next().expect("a file").expect("an entry").path();
+    let summary = Command::new(PROGRAM).args(["watch", "--json", "--summary"]).arg(&file).output().expect("it runs");
+    let summary: Value = serde_json::from_slice(&summary.stdout).expect("JSON");
+    assert_eq!(summary["hosts"][0]["bursts"].as_u64(), Some(1), "{summary}");
 }

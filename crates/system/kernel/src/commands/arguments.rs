@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::control::{CONTROLS, Control};
 use crate::grants::Constants;
+use crate::watch::row::Threshold;
 
 /// Load gentle slow start (GSS) or windows granted by this host into this machine's kernel, as programs by eBPF
 #[derive(Parser)]
@@ -108,8 +110,8 @@ pub struct LoadArguments {
 #[derive(Args)]
 pub struct WatchArguments {
     /// Network device at which packets arrive
-    #[arg(long, value_name = "eth0")]
-    pub interface: String,
+    #[arg(long, value_name = "eth0", required_unless_present = "summary")]
+    pub interface: Option<String>,
     /// Rate of its link, Mbit/s; a burst is above half of it [default: as the device reports it; 1000 for a virtual device]
     #[arg(long, value_name = "MBIT", value_parser = clap::value_parser!(u64).range(1..=1_600_000))]
     pub rate_mbit: Option<u64>,
@@ -122,6 +124,27 @@ pub struct WatchArguments {
     /// Print one JSON object a line
     #[arg(long)]
     pub json: bool,
+    /// Save the second around bursts for `fanin diagnose`: headers of packets, and counters before and after, in a new folder in this one
+    #[arg(long, value_name = "DIR")]
+    pub save: Option<PathBuf>,
+    /// Figures that a burst must reach to be saved: fan-in, ms, marks, resent
+    #[arg(long, value_name = "fan-in=8,resent=1", default_value = "fan-in=8", requires = "save", value_parser = Threshold::read)]
+    pub worse_than: Threshold,
+    /// Number of bursts that stay saved: the latest
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "save", value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    pub keep: u16,
+    /// Serve figures for Prometheus at this address, under /metrics
+    #[arg(long, value_name = "127.0.0.1:9153")]
+    pub metrics: Option<SocketAddr>,
+    /// Append figures of each hour to a file in this folder, for --summary
+    #[arg(long, value_name = "DIR")]
+    pub write: Option<PathBuf>,
+    /// Summarise files of --write, of any number of hosts, and exit
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "interface")]
+    pub summary: Vec<PathBuf>,
+    /// Hash addresses in rows and saved packets, with a key for each run
+    #[arg(long)]
+    pub anonymous: bool,
 }
 
 #[derive(Args)]

@@ -1,5 +1,25 @@
 //! `fanin watch`: bursts that arrive at this host.
 
 pub mod burst;
+pub mod figures;
+pub mod row;
+pub mod summary;
+
 #[cfg(feature = "load")]
-pub mod sensor;
+mod anonymous;
+#[cfg(feature = "load")]
+pub mod command;
+#[cfg(feature = "load")]
+mod counters;
+#[cfg(feature = "load")]
+mod heads;
+#[cfg(feature = "load")]
+mod hours;
+#[cfg(feature = "load")]
+mod metrics;
+#[cfg(feature = "load")]
+pub mod save;
+#[cfg(feature = "load")]
+mod sensor;
+#[cfg(feature = "load")]
+mod waits;

@@ -1,0 +1,315 @@
+//! The command `watch`.
+
+use std::fs;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use nix::time::{ClockId, clock_gettime};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::load;
+use crate::trouble::Trouble;
+use crate::watch::anonymous::Key;
+use crate::watch::burst::{Burst, Finder};
+use crate::watch::counters::{self, Counters};
+use crate::watch::figures::Figures;
+use crate::watch::hours::Hours;
+use crate::watch::metrics::Metrics;
+use crate::watch::row::{BurstRow, Row, WaitRow};
+use crate::watch::save::{SaveOptions, Saver};
+use crate::watch::sensor::{Sensor, Settings};
+use crate::watch::waits::Waits;
+
+/// Rate of a device that has none, such as a veth, Mbit/s.
+const ASSUMED_MBIT: u64 = 1_000;
+/// Longest pause within a burst.
+const PAUSE: Duration = Duration::from_millis(10);
+/// Longest wait for bins.
+const POLL: Duration = Duration::from_millis(100);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// What is watched, and how long.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The network device.
+    pub device: String,
+    /// Rate of its link in Mbit/s; read from the device if absent.
+    pub rate_mbit: Option<u64>,
+    /// Time of a bin.
+    pub bin: Duration,
+    /// End; never if absent.
+    pub lasts: Option<Duration>,
+    /// One JSON object a line.
+    pub json: bool,
+    /// Bursts to save.
+    pub save: Option<SaveOptions>,
+    /// Hash addresses.
+    pub anonymous: bool,
+    /// Address of the page for Prometheus.
+    pub metrics: Option<SocketAddr>,
+    /// Folder for hourly figures.
+    pub write: Option<PathBuf>,
+}
+
+/// Clocks and the link's rate, by which bins are times and bytes are rates.
+struct Scale {
+    bin: Duration,
+    /// Unix time at zero of CLOCK_MONOTONIC.
+    zero: Duration,
+    link_mbit: u64,
+    is_assumed: bool,
+}
+
+impl Scale {
+    fn row(&self, burst: Burst) -> BurstRow {
+        let bin_s = self.bin.as_secs_f64();
+        BurstRow {
+            start_s: self.zero.as_secs_f64() + burst.first as f64 * bin_s,
+            duration_ms: (burst.last + 1 - burst.first) as f64 * bin_s * 1e3,
+            peak_mbit: burst.peak as f64 * 8e-6 / bin_s,
+            link_mbit: self.link_mbit,
+            rate_is_assumed: self.is_assumed,
+            burst,
+        }
+    }
+
+    /// Bin of a time of CLOCK_MONOTONIC.
+    fn bin_at(&self, time: Duration) -> u64 {
+        u64::try_from(time.as_nanos() / self.bin.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Begin of a bin.
+    fn begin(&self, bin: u64) -> Duration {
+        Duration::from_nanos(bin.saturating_mul(u64::try_from(self.bin.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+/// Rate of a device's link, and whether it is assumed. A virtual device reports a rate that nothing enforces.
+fn link_rate(options: &Options) -> (u64, bool) {
+    let folder = Path::new("/sys/class/net").join(&options.device);
+    let reported = || fs::read_to_string(folder.join("speed")).ok()?.trim().parse().ok().filter(|mbit| *mbit > 0);
+    let own = if folder.join("device").exists() { reported() } else { None };
+    match options.rate_mbit.or(own) {
+        Some(mbit) => (mbit, false),
+        None => (ASSUMED_MBIT, true),
+    }
+}
+
+fn monotonic() -> Result<Duration, Trouble> {
+    clock(ClockId::CLOCK_MONOTONIC)
+}
+
+fn clock(id: ClockId) -> Result<Duration, Trouble> {
+    clock_gettime(id).map(Duration::from).map_err(|error| Trouble::kernel("read the clock", error))
+}
+
+/// Watches a device, and prints each burst that ended; without the sensor, counters of each second.
+///
+/// # Errors
+/// There is no such device, or the kernel refuses the sensor.
+pub fn watch(options: &Options) -> Result<(), Trouble> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    let end = options.lasts.map(|lasts| Ok::<_, Trouble>(monotonic()? + lasts)).transpose()?;
+    let is_over = |now| end.is_some_and(|end| now >= end) || stop.load(Ordering::Relaxed);
+    if let Some(lacking) = lacking()? {
+        return count(options, &lacking, &is_over);
+    }
+    let mut watch = Watch::begin(options)?;
+    while !is_over(monotonic()?) {
+        watch.sensor.wait(POLL)?;
+        watch.step()?;
+    }
+    watch.end()
+}
+
+/// Reason why the sensor cannot run here.
+fn lacking() -> Result<Option<String>, Trouble> {
+    match load::check_devices("the sensor", false) {
+        Err(trouble) => Ok(Some(trouble.to_string())),
+        Ok(()) => Ok(counters::too_old()?),
+    }
+}
+
+/// Prints counters of each second.
+fn count(options: &Options, lacking: &str, is_over: &dyn Fn(Duration) -> bool) -> Result<(), Trouble> {
+    if options.save.is_some() || options.metrics.is_some() || options.write.is_some() {
+        let why = "--save, --metrics and --write need the sensor, but";
+        return Err(Trouble::Environment(format!("{why} {lacking}")));
+    }
+    let mut before = Counters::read(&options.device)?;
+    let mut then = monotonic()?;
+    writeln!(io::stderr(), "note: counters of each second instead of bursts, since {lacking}")?;
+    loop {
+        thread::sleep(POLL);
+        let now = monotonic()?;
+        let over = is_over(now);
+        if now >= then + SECOND || over && now > then {
+            let counters = Counters::read(&options.device)?;
+            let zero = clock(ClockId::CLOCK_REALTIME)?.saturating_sub(now);
+            let row = counters.since(&before, (zero + then).as_secs_f64(), (now - then).as_secs_f64());
+            print(&Row::CountersOnly(row), options.json)?;
+            (before, then) = (counters, now);
+        }
+        if over {
+            return Ok(());
+        }
+    }
+}
+
+fn print(row: &Row, json: bool) -> Result<(), Trouble> {
+    let text = if json { serde_json::to_string(row).map_err(io::Error::from)? } else { row.to_string() };
+    writeln!(io::stdout(), "{text}")?;
+    io::stdout().flush().map_err(Trouble::from)
+}
+
+/// Observes waits if the kernel can.
+fn observe_waits() -> Result<Option<Waits>, Trouble> {
+    match Waits::attach() {
+        Ok(waits) => Ok(Some(waits)),
+        Err(trouble) => {
+            writeln!(io::stderr(), "note: waits of connections are not reported: {trouble}")?;
+            Ok(None)
+        }
+    }
+}
+
+/// A running watch.
+struct Watch<'a> {
+    options: &'a Options,
+    scale: Scale,
+    sensor: Sensor,
+    finder: Finder,
+    saver: Option<Saver>,
+    waits: Option<Waits>,
+    key: Option<Key>,
+    metrics: Option<Metrics>,
+    hours: Option<Hours>,
+}
+
+impl Watch<'_> {
+    fn begin(options: &Options) -> Result<Watch<'_>, Trouble> {
+        let (link_mbit, is_assumed) = link_rate(options);
+        let bin_ns = u64::try_from(options.bin.as_nanos()).map_err(io::Error::other)?;
+        let settings = Settings {
+            bin_ns,
+            // Half of the bytes that the link carries in a bin: 125 B/ms for each Mbit/s.
+            limit: link_mbit * bin_ns / 16_000,
+            longest_pause: (PAUSE.as_nanos() / options.bin.as_nanos()) as u64,
+            keeps_heads: options.save.is_some(),
+        };
+        let zero = clock(ClockId::CLOCK_REALTIME)?.saturating_sub(monotonic()?);
+        let device = &options.device;
+        let key = options.anonymous.then(Key::random).transpose()?;
+        let saver = options.save.as_ref().map(|save| Saver::new(save, device, key.clone(), zero)).transpose()?;
+        let sensor = Sensor::attach(device, settings)?;
+        if is_assumed {
+            let note = "has no link of its own: assuming";
+            writeln!(io::stderr(), "note: {device} {note} {ASSUMED_MBIT} Mbit/s; --rate-mbit sets it")?;
+        }
+        let scale = Scale { bin: options.bin, zero, link_mbit, is_assumed };
+        let finder = Finder::new(settings.limit, settings.longest_pause);
+        let metrics = options.metrics.map(|address| Metrics::serve(address, device)).transpose()?;
+        let now = clock(ClockId::CLOCK_REALTIME)?;
+        let hours = options.write.as_ref().map(|folder| Hours::new(folder, device, now)).transpose()?;
+        Ok(Watch { options, scale, sensor, finder, saver, waits: observe_waits()?, key, metrics, hours })
+    }
+
+    /// Takes bins, and prints the bursts that ended.
+    fn step(&mut self) -> Result<(), Trouble> {
+        let now = monotonic()?;
+        let current = self.scale.bin_at(now);
+        for bin in self.sensor.bins(current)? {
+            let ended = self.finder.push(&bin);
+            self.report(ended)?;
+        }
+        // Without packets, bursts end, too.
+        let ended = self.finder.pass(current);
+        self.report(ended)?;
+        self.report_waits()?;
+        let saved = match &mut self.saver {
+            Some(saver) => saver.tick(now, &self.sensor.object)?,
+            None => None,
+        };
+        saved.map_or(Ok(()), |row| self.print(&Row::Saved(row)))
+    }
+
+    /// Reports the bursts until now.
+    fn end(mut self) -> Result<(), Trouble> {
+        self.sensor.detach();
+        for bin in self.sensor.bins(u64::MAX)? {
+            let ended = self.finder.push(&bin);
+            self.report(ended)?;
+        }
+        let ended = self.finder.finish();
+        self.report(ended)?;
+        self.report_waits()?;
+        let now = monotonic()?;
+        let saved = self.saver.as_mut().map(|saver| saver.finish(now, &self.sensor.object)).transpose()?;
+        saved.flatten().map_or(Ok(()), |row| self.print(&Row::Saved(row)))?;
+        if let Some(hours) = &mut self.hours {
+            hours.write(clock(ClockId::CLOCK_REALTIME)?)?;
+        }
+        let lost = self.sensor.lost()?;
+        if lost > 0 {
+            writeln!(io::stderr(), "note: {lost} bins were lost, since this program did not read them in time")?;
+        }
+        Ok(())
+    }
+
+    fn report(&mut self, bursts: Vec<Burst>) -> Result<(), Trouble> {
+        for burst in bursts {
+            let row = self.scale.row(burst);
+            let (began, ended) = (self.scale.begin(burst.first), self.scale.begin(burst.last + 1));
+            if let Some(saver) = &mut self.saver {
+                saver.offer(&row, began, ended);
+            }
+            self.count(|figures| figures.burst(&row))?;
+            self.print(&Row::Burst(row))?;
+        }
+        Ok(())
+    }
+
+    /// Changes the figures that are kept.
+    fn count(&mut self, change: impl Fn(&mut Figures)) -> Result<(), Trouble> {
+        if let Some(metrics) = &self.metrics {
+            metrics.count(&change);
+        }
+        if let Some(hours) = &mut self.hours {
+            change(hours.figures(clock(ClockId::CLOCK_REALTIME)?)?);
+        }
+        Ok(())
+    }
+
+    fn report_waits(&mut self) -> Result<(), Trouble> {
+        let Some(waits) = &mut self.waits else { return Ok(()) };
+        let (ended, segments) = (waits.take()?, waits.segments()?);
+        self.count(|figures| figures.segments(segments))?;
+        for wait in ended {
+            let shown = |(address, port)| {
+                SocketAddr::new(self.key.as_ref().map_or(address, |key| key.address(address)), port).to_string()
+            };
+            let row = WaitRow {
+                end_s: (self.scale.zero + Duration::from_nanos(wait.at)).as_secs_f64(),
+                duration_ms: wait.us as f64 / 1e3,
+                cause: wait.cause,
+                own: shown(wait.own),
+                peer: shown(wait.peer),
+            };
+            self.count(|figures| figures.wait(&row))?;
+            self.print(&Row::Wait(row))?;
+        }
+        Ok(())
+    }
+
+    fn print(&self, row: &Row) -> Result<(), Trouble> {
+        print(row, self.options.json)
+    }
+}

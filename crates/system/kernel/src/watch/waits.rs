@@ -1,0 +1,158 @@
+//! Waits of this host's connections, by their cause.
+
+use std::fs;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::unix::fs::MetadataExt;
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use libbpf_rs::{Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
+use nix::time::{ClockId, clock_getres};
+
+use crate::control::WAITS;
+use crate::load;
+use crate::trouble::Trouble;
+use crate::watch::row::Cause;
+
+const FAMILY_IPV6: u16 = 10;
+
+/// A wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Its end in CLOCK_MONOTONIC, ns.
+    pub at: u64,
+    /// Its length, us.
+    pub us: u64,
+    /// Why.
+    pub cause: Cause,
+    /// This host's end of the connection.
+    pub own: (IpAddr, u16),
+    /// The other end.
+    pub peer: (IpAddr, u16),
+}
+
+impl Wait {
+    /// A record of bpf/waits.bpf.c.
+    fn read(record: &[u8]) -> Option<Wait> {
+        let word = |place: usize| Some(u64::from_ne_bytes(*record.get(place..)?.first_chunk()?));
+        let short = |place: usize| Some(u16::from_ne_bytes(*record.get(place..)?.first_chunk()?));
+        let (family, cause) = (short(52)?, short(54)?);
+        let address = |place: usize| -> Option<IpAddr> {
+            let bytes: [u8; 16] = *record.get(place..)?.first_chunk()?;
+            Some(match (family == FAMILY_IPV6, Ipv6Addr::from(bytes).to_ipv4_mapped()) {
+                (true, None) => Ipv6Addr::from(bytes).into(),
+                (true, Some(mapped)) => mapped.into(),
+                (false, _) => Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3]).into(),
+            })
+        };
+        Some(Wait {
+            at: word(0)?,
+            us: word(8)?,
+            cause: *Cause::ALL.get(usize::from(cause))?,
+            own: (address(16)?, short(48)?),
+            peer: (address(32)?, short(50)?),
+        })
+    }
+}
+
+/// The attached programs. The kernel takes them back when this process ends in any way.
+pub struct Waits {
+    object: Object,
+    _links: Vec<Link>,
+    ring: RingBuffer<'static>,
+    waits: Receiver<Wait>,
+    /// Segments sent again until the latest reading.
+    segments: [u64; 3],
+}
+
+impl Waits {
+    /// Attaches the programs to this network namespace's connections.
+    ///
+    /// # Errors
+    /// The kernel has no BTF or no such tracepoints, or refuses the programs.
+    pub fn attach() -> Result<Waits, Trouble> {
+        if !fs::exists("/sys/kernel/btf/vmlinux")? {
+            let lacks = "no /sys/kernel/btf/vmlinux: the kernel needs CONFIG_DEBUG_INFO_BTF=y";
+            return Err(Trouble::Environment(lacks.into()));
+        }
+        let mut object = load::open("waits", WAITS)?;
+        let space = fs::metadata("/proc/self/ns/net")?.ino();
+        let tick = Duration::from(clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).map_err(io::Error::from)?).as_micros();
+        let constants = [u32::try_from(space), u32::try_from(tick)].map(|one| one.map(u32::to_ne_bytes));
+        let [space, tick] = constants;
+        load::set_constants(
+            &mut object,
+            &[space.map_err(io::Error::other)?, tick.map_err(io::Error::other)?].concat(),
+        )?;
+        let object = object.load().map_err(unloaded)?;
+        let links =
+            object.progs_mut().map(|program| program.attach_trace().map_err(unloaded)).collect::<Result<_, _>>()?;
+        let (sender, waits) = mpsc::channel();
+        let mut builder = RingBufferBuilder::new();
+        let take = move |bytes: &[u8]| i32::from(Wait::read(bytes).is_none_or(|wait| sender.send(wait).is_err()));
+        let map = load::map(&object, "waits")?;
+        builder.add(&map, take).map_err(unloaded)?;
+        let ring = builder.build().map_err(unloaded)?;
+        Ok(Waits { object, _links: links, ring, waits, segments: [0; 3] })
+    }
+
+    /// Takes the waits that ended.
+    ///
+    /// # Errors
+    /// The kernel refuses to show them.
+    pub fn take(&self) -> Result<Vec<Wait>, Trouble> {
+        self.ring.consume().map_err(unloaded)?;
+        Ok(self.waits.try_iter().collect())
+    }
+
+    /// Segments sent again since the last call, by cause.
+    ///
+    /// # Errors
+    /// The kernel refuses to show them.
+    pub fn segments(&mut self) -> Result<[u64; 3], Trouble> {
+        let variables = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
+        let variables = variables.ok_or_else(|| Trouble::Environment("the object has no variables".into()))?;
+        let bytes = variables.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(unloaded)?.unwrap_or_default();
+        let (words, _) = bytes.as_chunks::<8>();
+        let now = std::array::from_fn(|cause| words.get(cause).map_or(0, |word| u64::from_ne_bytes(*word)));
+        let before = std::mem::replace(&mut self.segments, now);
+        Ok(std::array::from_fn(|cause| now[cause].wrapping_sub(before[cause])))
+    }
+}
+
+fn unloaded(error: libbpf_rs::Error) -> Trouble {
+    load::refused("observe waits", &error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn record_is_read() {
+        let mut record = [5_u64.to_ne_bytes(), 200_000_u64.to_ne_bytes()].concat();
+        record.extend(
+            [[10, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [10, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]
+                .concat(),
+        );
+        record.extend([7_000_u16, 40_000, 2, 1].iter().flat_map(|short| short.to_ne_bytes()));
+        let wanted = Wait {
+            at: 5,
+            us: 200_000,
+            cause: Cause::LossProbe,
+            own: (Ipv4Addr::new(10, 0, 0, 1).into(), 7_000),
+            peer: (Ipv4Addr::new(10, 0, 0, 2).into(), 40_000),
+        };
+        assert_eq!(Wait::read(&record), Some(wanted));
+        assert_eq!(Wait::read(&record[..55]), None);
+        record[54] = 9;
+        assert_eq!(Wait::read(&record), None, "an unknown cause");
+        record[52..56].copy_from_slice(&[10_u16.to_ne_bytes(), 2_u16.to_ne_bytes()].concat());
+        record[16..32].copy_from_slice(&Ipv6Addr::LOCALHOST.octets());
+        record[32..48].copy_from_slice(&Ipv4Addr::LOCALHOST.to_ipv6_mapped().octets());
+        let found = Wait::read(&record).unwrap();
+        assert_eq!((found.cause, found.own.0), (Cause::FastRetransmit, Ipv6Addr::LOCALHOST.into()));
+        assert_eq!(found.peer.0, IpAddr::from(Ipv4Addr::LOCALHOST));
+    }
+}
