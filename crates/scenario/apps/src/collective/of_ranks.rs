@@ -22,6 +22,8 @@ pub(crate) struct OfRanks {
     members: Vec<Member>,
     /// How many others each transfer still waits for.
     waits: Vec<u32>,
+    /// Transfers that have not arrived.
+    missing: usize,
 }
 
 /// The next step of an operation.
@@ -53,7 +55,8 @@ impl OfRanks {
                 members[from].ready.push(number);
             }
         }
-        OfRanks { schedule, members, waits }
+        let missing = schedule.transfers.len();
+        OfRanks { schedule, members, waits, missing }
     }
 
     /// A rank joins.
@@ -86,7 +89,8 @@ impl OfRanks {
             self.members[place].missing -= 1;
             self.end(place, step);
         }
-        self.members.iter().all(|member| member.missing == 0)
+        self.missing -= 1;
+        self.missing == 0
     }
 
     fn send(&self, number: u32, step: &mut dyn FnMut(Step)) {
