@@ -59,8 +59,8 @@ impl OfRanks {
         OfRanks { schedule, members, waits, missing }
     }
 
-    /// A rank joins.
-    pub fn join(&mut self, rank: u32, operation: u32, step: &mut dyn FnMut(Step)) {
+    /// A rank joins; returns whether that ends the operation, as it does for one of a single rank.
+    pub fn join(&mut self, rank: u32, operation: u32, step: &mut dyn FnMut(Step)) -> bool {
         let place = self.members.partition_point(|member| member.rank < rank);
         let member = &mut self.members[place];
         member.operation = Some(operation);
@@ -68,6 +68,7 @@ impl OfRanks {
             self.send(number, step);
         }
         self.end(place, step);
+        self.missing == 0
     }
 
     /// A transfer has arrived; returns whether it was the last one.
