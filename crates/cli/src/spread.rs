@@ -204,7 +204,7 @@ pub fn ranks(axis: &Axis, summary: &Summary, width: usize) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let says = ": time of a rank in communication without computation; % of communication during computation; the rank for which the others                 waited longest, their time together, and what delays it";
+    let says = ": time of a rank in communication without computation; % of communication during computation; the rank for which the others                 waited longest, their time together, and its cause";
     let names = ["scheme", "exposed", "hidden, %", "slowest", "delays", "because of"];
     let head = heads(&["hosts"], summary, axis, &names);
     title("ranks", says, width) + &columns(&head, &lines, head.len() - names.len() + 1, width)

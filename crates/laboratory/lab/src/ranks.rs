@@ -36,7 +36,7 @@ figures! {
         network_ms: f64, "ms";
         /// Time in which it only awaited others.
         waiting_ms: f64, "ms";
-        /// What delays it, by comparison with the mean of all ranks: `compute` or `network`, whichever exceeds the mean by more.
+        /// Cause of its delay: `compute` or `network`, whichever exceeds the mean of all ranks by more.
         because: String, "text";
     }
 }
