@@ -2,6 +2,7 @@
 
 use fanin_units::{Bytes, Time};
 
+use super::paths::Spraying;
 use crate::settings::params;
 
 /// Bytes of an IP packet around its payload: IPv4 20, UDP 8, and 18 of the transport, so that with Ethernet's 18 a header has 64, as in the
@@ -20,5 +21,11 @@ params! {
         /// Time beyond six drains of a full port after which an unacknowledged packet is sent again; at least a round trip.
         #[range(Time::from_micros(1)..)]
         timeout: Time = Time::from_micros(15),
+        /// Choice of each packet's path among equal ones: at random, or recycled from packets that arrived without a mark (REPS).
+        spraying: Spraying = Spraying::Random,
+        /// Entropies, by which switches select paths.
+        #[needs(|uet| uet.spraying == Spraying::Reps, "only `uet.spraying = \"reps\"` has entropies")]
+        #[range(1..=65_536)]
+        paths: u32 = 64,
     }
 }

@@ -237,3 +237,27 @@ fn a_collective_of_one_rank_ends_at_once() {
     assert_eq!((row.took_ps, row.last_host, row.bus_bps), (Some(0), Some(0), None));
     assert_eq!(tables.ranks[0].end_ps, Some(0));
 }
+
+#[test]
+fn collectives_survive_a_link_that_fails_within_them() {
+    let took = |scheme: &str, changes: &str| {
+        let scenario = format!(
+            "schemes = [\"{scheme}\"]\n[fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 2\nchanges = [{changes}]\n\
+             [link]\nrate = \"10 Gbit/s\"\ndelay = \"1 us\"\n[switch]\nbuffer = \"1000000 B\"\n[host]\npacket_jitter = \"none\"\n\
+             [workload]\nkind = \"trace\"\nfile = \"{{0..3}}.et\"\n"
+        );
+        let read =
+            |path: &str| Ok((path.to_string(), chakra::file(&[collective(1, &[], ALL_TO_ALL, 8_000_000, None)])));
+        let mut scenario = Scenario::parse("test.toml", &scenario).unwrap();
+        scenario.assign("--fan-in", "sweep.fan_in=[3]").unwrap();
+        let tables = run(&scenario.variants_with(&read).unwrap()[0].run(3, 1).unwrap());
+        assert!(tables.flows.iter().all(|flow| flow.fct_ps.is_some()), "{scheme}");
+        tables.collectives[0].took_ps.expect("it ends")
+    };
+    for scheme in ["dctcp", "nscc"] {
+        let whole = took(scheme, "");
+        let failed = took(scheme, "\"1 ms leaf1 spine1 down\"");
+        let back = took(scheme, "\"1 ms leaf1 spine1 down\", \"2 ms leaf1 spine1 up\"");
+        assert!(whole < back && back < failed, "{scheme}: {whole}, {back}, {failed}");
+    }
+}
