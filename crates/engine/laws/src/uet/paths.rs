@@ -7,18 +7,7 @@
 
 use fanin_units::Time;
 
-use super::transport::Params;
-use crate::settings::words;
-
-words! {
-    /// A sender's choice of a path for each packet.
-    Spraying, "\"random\" or \"reps\"" {
-        /// Any path.
-        Random = "random",
-        /// Paths whose packets arrived without a mark, and random ones if there are none.
-        Reps = "reps",
-    }
-}
+use super::transport::{Params, Spraying};
 
 /// Entropies that a sender keeps.
 const KEPT: u8 = 8;

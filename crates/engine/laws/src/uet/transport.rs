@@ -2,12 +2,21 @@
 
 use fanin_units::{Bytes, Time};
 
-use super::paths::Spraying;
-use crate::settings::params;
+use crate::settings::{params, words};
 
 /// Bytes of an IP packet around its payload: IPv4 20, UDP 8, and 18 of the transport, so that with Ethernet's 18 a header has 64, as in the
 /// consortium's simulator.
 pub const HEADERS: u32 = 46;
+
+words! {
+    /// A sender's choice of a path for each packet.
+    Spraying, "\"random\" or \"reps\"" {
+        /// Any path.
+        Random = "random",
+        /// Paths whose packets arrived without a mark, and random ones if there are none.
+        Reps = "reps",
+    }
+}
 
 params! {
     /// Ultra Ethernet's transport (UET) and its ancestors: selective acknowledgements over ports that trim, a path for each packet.
