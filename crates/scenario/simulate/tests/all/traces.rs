@@ -258,6 +258,7 @@ fn collectives_survive_a_link_that_fails_within_them() {
         let whole = took(scheme, "");
         let failed = took(scheme, "\"1 ms leaf1 spine1 down\"");
         let back = took(scheme, "\"1 ms leaf1 spine1 down\", \"2 ms leaf1 spine1 up\"");
-        assert!(whole < back && back < failed, "{scheme}: {whole}, {back}, {failed}");
+        // Flows of TCP keep the paths of their hashes, and may have better ones after a failure.
+        assert!(whole < failed && back < failed, "{scheme}: {whole}, {back}, {failed}");
     }
 }
