@@ -10,7 +10,7 @@ use crate::described::described;
 use crate::failure::Failure;
 use crate::figures::GREY;
 use crate::load::{Asked, Loaded, fan_ins, load, read};
-use crate::spread::{background, latency, memories, overview, pauses, service, slowdown, tiers};
+use crate::spread::{background, latency, memories, overview, pauses, ranks, service, slowdown, tiers};
 use crate::terminal::{fold, say, width};
 use crate::verdict::verdicts;
 use crate::work::{self, Means, all_finished, cost, in_lab, in_lab_on, warn};
@@ -55,6 +55,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         parts.push(tiers(&axis, summary, width));
         parts.push(pauses(&axis, summary, width));
         parts.push(memories(&axis, summary, width));
+        parts.push(ranks(&axis, summary, width));
         parts.push(verdicts(comparison.findings(), width));
         parts.retain(|part| !part.is_empty());
         say(&parts.join("\n"))?;

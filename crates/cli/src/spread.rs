@@ -188,6 +188,28 @@ pub fn memories(axis: &Axis, summary: &Summary, width: usize) -> String {
     title("shared memory", says, width) + &columns(&head, &lines, head.len() - names.len() + 1, width)
 }
 
+/// Ranks of a trace: one line per point and scheme.
+pub fn ranks(axis: &Axis, summary: &Summary, width: usize) -> String {
+    let line = |row: &SummaryRow| {
+        let ranks = row.ranks.as_ref()?;
+        let mut cells = place(row, row.hosts, axis);
+        cells.extend([clean(&row.scheme), time(ranks.exposed_ms)]);
+        cells.push(ranks.hidden_share.map_or("none".into(), |share| three(share * 100.0)));
+        cells.extend(ranks.slowest.as_ref().map_or(["none".into(), String::new(), String::new()], |slowest| {
+            [slowest.host.to_string(), time(slowest.delays_ms), slowest.because.clone()]
+        }));
+        Some(cells)
+    };
+    let lines: Vec<_> = summary.rows.iter().filter_map(line).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let says = ": time of a rank in communication without computation; % of communication during computation; the rank for which the others                 waited longest, their time together, and its cause";
+    let names = ["scheme", "exposed", "hidden, %", "slowest", "delays", "because of"];
+    let head = heads(&["hosts"], summary, axis, &names);
+    title("ranks", says, width) + &columns(&head, &lines, head.len() - names.len() + 1, width)
+}
+
 /// Pauses of lossless ports, if there were any: one line per point and scheme.
 pub fn pauses(axis: &Axis, summary: &Summary, width: usize) -> String {
     let paused = || summary.rows.iter().filter_map(|row| row.pauses.as_ref().map(|pauses| (row, pauses)));
@@ -279,7 +301,7 @@ fn block(rows: &[&SummaryRow]) -> String {
 #[cfg(test)]
 mod tests {
     use fanin_lab::stats::Interval;
-    use fanin_lab::{Background, Memories, Spread, Squeezed};
+    use fanin_lab::{Background, Memories, Ranks, SlowestRank, Spread, Squeezed};
 
     use super::*;
     use crate::sample::{Curve, CurvePoint, comparison};
@@ -398,6 +420,22 @@ mod tests {
         let cells: Vec<String> =
             plain.lines().skip(2).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert_eq!(cells, ["16 newreno 25.0 50.0 75.0 70 40 62.5 switch>client", "16 dctcp 25.0 50.0 75.0 0 none"]);
+    }
+
+    #[test]
+    fn names_the_slowest_rank() {
+        let curve: Curve = &[CurvePoint { fan_in: 15, goodput_mbps: 905.3, p99_ms: 20.0, ..CurvePoint::NO_LOSS }];
+        let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
+        assert_eq!(ranks(&Axis::of(&[]), &summary, 200), "");
+        let (delays_ms, compute_ms) = (3.0, 9.0);
+        let slowest =
+            SlowestRank { host: 7, delays_ms, compute_ms, network_ms: 1.0, waiting_ms: 0.0, because: "compute".into() };
+        summary.rows[0].ranks = Some(Ranks { exposed_ms: 2.5, hidden_share: Some(0.25), slowest: Some(slowest) });
+        summary.rows[1].ranks = Some(Ranks::default());
+        let plain = anstream::adapter::strip_str(&ranks(&Axis::of(&[]), &summary, 200)).to_string();
+        let cells: Vec<String> =
+            plain.lines().skip(2).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(cells, ["16 newreno 2.50 ms 25.0 7 3.00 ms compute", "16 dctcp 0 ms none none"]);
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Interface between an application and its driver.
 
 use fanin_fabric::HostId;
-use fanin_tables::{FlowKind, FlowRow, GatheringRow, HubRow, HubSpeedRow, QueryRow, RequestRow, ServiceRow, TaskRow};
+use fanin_tables::{
+    CollectiveRow, FlowKind, FlowRow, GatheringRow, HubRow, HubSpeedRow, QueryRow, RankRow, RequestRow, ServiceRow,
+    TaskRow,
+};
 use fanin_units::{Rate, Time};
 
 use crate::ids::{ConnectionId, EndpointId, Owner};
@@ -144,6 +147,10 @@ pub struct Record {
     pub measured: Time,
     /// A job's tasks.
     pub tasks: Vec<TaskRow>,
+    /// A trace's collective operations.
+    pub collectives: Vec<CollectiveRow>,
+    /// A trace's ranks.
+    pub ranks: Vec<RankRow>,
     /// Requests of front ends.
     pub requests: Vec<RequestRow>,
     /// Hubs and their results.

@@ -51,9 +51,12 @@ pub(crate) struct NetOptions {
     pub flow_control: Option<Box<dyn FlowControl>>,
     /// Whether the transport wants to know when data packets leave their hosts.
     pub reports_starts: bool,
-    /// Whether each packet takes a path of its own.
-    pub sprays: bool,
+    /// If each packet takes a path of its own: the one that its sender chose.
+    pub chosen_path: Option<ChosenPath>,
 }
+
+/// The path that a packet's sender chose; `None` for any.
+type ChosenPath = fn(&Packet) -> Option<u32>;
 
 /// The network.
 pub(crate) struct Net<P> {
@@ -93,8 +96,8 @@ pub(crate) struct Net<P> {
     /// Receivers and payload of data packets that have begun to leave their hosts, if the transport wants to know.
     pub started: Vec<(Slot, u16)>,
     reports_starts: bool,
-    /// Whether each packet takes a path of its own.
-    sprays: bool,
+    /// If each packet takes a path of its own: the one that its sender chose.
+    chosen_path: Option<ChosenPath>,
     pub probe: P,
     pub injected: u64,
     pub delivered: u64,
@@ -106,7 +109,7 @@ pub(crate) struct Net<P> {
 impl<P: Probe> Net<P> {
     /// A network whose links carry packets of mostly up to `packet` bytes.
     pub fn new(fabric: Fabric, ports: PortSetup, packet: u32, options: NetOptions, probe: P) -> Net<P> {
-        let NetOptions { flow_control, reports_starts, sprays } = options;
+        let NetOptions { flow_control, reports_starts, chosen_path } = options;
         let config = &ports.config;
         let (framing, flow_seed) = (config.framing, config.seed);
         let links: Vec<Link> = fabric.links().iter().map(|link| Link::new(link, framing.gap)).collect();
@@ -147,7 +150,7 @@ impl<P: Probe> Net<P> {
             pauses,
             started: Vec::new(),
             reports_starts,
-            sprays,
+            chosen_path,
             probe,
             injected: 0,
             delivered: 0,
@@ -158,7 +161,7 @@ impl<P: Probe> Net<P> {
 
     /// Schedule link changes. Packets may then take any path, as sprayed ones may, so every port is set up.
     pub fn await_changes(&mut self) {
-        if self.ports.config.changes.is_empty() && !self.sprays {
+        if self.ports.config.changes.is_empty() && self.chosen_path.is_none() {
             return;
         }
         for (link, id) in self.links.iter_mut().zip(self.fabric.link_ids()) {
@@ -281,10 +284,12 @@ impl<P: Probe> Net<P> {
     #[inline]
     fn path_of(&self, packet: &InFlight) -> u64 {
         let flow = self.flow_of(packet.to);
-        if !self.sprays {
-            return flow;
-        }
-        let own = u64::from(packet.packet.body[0]) << 32 ^ u64::from(packet.packet.body[1]) ^ u64::from(packet.sent);
+        let Some(chosen_path) = self.chosen_path else { return flow };
+        let own = match chosen_path(&packet.packet) {
+            // Flows with neighbouring numbers have other paths for the same choices.
+            Some(path) => u64::from(path).wrapping_mul(0xff51_afd7_ed55_8ccd),
+            None => u64::from(packet.packet.body[0]) << 32 ^ u64::from(packet.packet.body[1]) ^ u64::from(packet.sent),
+        };
         (flow ^ own).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 

@@ -107,7 +107,7 @@ impl<P: Probe, T: Transport> World<P, T> {
                 NetOptions {
                     flow_control: switches.flow_control,
                     reports_starts: T::REPORTS_STARTS,
-                    sprays: T::SPRAYS,
+                    chosen_path: T::SPRAYS.then_some(T::chosen_path),
                 },
                 probe,
             ),

@@ -18,6 +18,7 @@ mod ports;
 mod requests;
 mod rounds;
 mod totals;
+mod traces;
 mod watched;
 
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,7 @@ pub use ports::{
 pub use requests::{GatheringRow, HubRow, HubSpeedRow, RequestRow};
 pub use rounds::{FlowRow, QueryRow, ServiceRow, StallRow, TaskRow};
 pub use totals::{Engine, Totals};
+pub use traces::{CollectiveRow, RankRow};
 pub use watched::{EventRow, SampleRow};
 
 /// Why a run returned no tables; never because of its spec, which is checked when a scenario is read.
@@ -62,6 +64,10 @@ pub struct RunTables {
     pub stalls: Vec<StallRow>,
     /// One row per task of a MapReduce job; otherwise empty.
     pub tasks: Vec<TaskRow>,
+    /// One row per collective operation of a trace; otherwise empty.
+    pub collectives: Vec<CollectiveRow>,
+    /// One row per rank of a trace; otherwise empty.
+    pub ranks: Vec<RankRow>,
     /// One row per request of a key_value workload; otherwise empty.
     pub requests: Vec<RequestRow>,
     /// One row per hub of a request; empty if nothing was watched or there are no hubs.

@@ -109,6 +109,11 @@ pub trait Transport: Sized + Send + 'static {
     /// Whether every packet takes a path of its own among equal ones.
     const SPRAYS: bool = false;
 
+    /// The path that a packet's sender chose, where every packet takes one of its own; `None` for any path.
+    fn chosen_path(_packet: &Packet) -> Option<u32> {
+        None
+    }
+
     /// An end that waits for its peer, or for [`Transport::connect`].
     fn new(settings: &Self::Settings) -> Self;
 

@@ -1,6 +1,6 @@
 //! One end of a connection.
 
-use fanin_laws::uet;
+use fanin_laws::uet::{self, paths::Paths};
 use fanin_transport::{
     Bits, Call, Expiry, Metadata, Packet, Phase, Progress, SendLimit, Stats, Timer, Transport, Waits, Wire, Written,
 };
@@ -46,8 +46,8 @@ impl Endpoint {
                 self.stats.retransmits += u32::from(next.again);
                 let next = self.sender.send(call.now, next, call.settings);
                 let wants = self.sender.wants(call.settings);
-                let Next { number, payload, closes, asks, again } = next;
-                self.transmit(call, Header::Data { number, closes, asks, again, wants }, payload);
+                let Next { number, payload, closes, asks, again, path } = next;
+                self.transmit(call, Header::Data { number, closes, asks, again, wants, path }, payload);
             }
             self.request(call);
         }
@@ -127,11 +127,15 @@ impl Transport for Endpoint {
     const TAKES_TURNS: bool = true;
     const SPRAYS: bool = true;
 
+    fn chosen_path(packet: &Packet) -> Option<u32> {
+        Header::path_of(packet)
+    }
+
     fn new(settings: &Settings) -> Endpoint {
         let (sender, receiver) = settings.kind.start(&settings.laws, &settings.place);
         Endpoint {
             phase: Phase::Listening,
-            sender: Sender::new(sender),
+            sender: Sender::new(sender, Paths::start(&settings.laws.uet)),
             receiver: Receiver::new(receiver),
             repeats_at: Time::NEVER,
             deadline: Time::NEVER,
@@ -195,7 +199,7 @@ impl Transport for Endpoint {
                 progress = Progress::ESTABLISHED.when(self.phase == Phase::Opening);
                 (self.phase, self.repeats_at) = (Phase::Open, Time::NEVER);
             }
-            Header::Data { number, closes, asks, again, wants } => {
+            Header::Data { number, closes, asks, again, wants, .. } => {
                 let arrival =
                     Arrival { number, payload: packet.payload, closes, asks, again, marked: packet.bits.any(Bits::CE) };
                 self.take(call, arrival, wants, packet.class.is_trimmed());

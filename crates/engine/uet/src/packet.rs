@@ -49,6 +49,8 @@ pub enum Header {
         again: bool,
         /// Credit in all that the sender wants.
         wants: u64,
+        /// Entropy of the path that the sender chose, if it did.
+        path: Option<u16>,
     },
     /// A sender without credit wants grants, maybe once more.
     Request {
@@ -100,11 +102,11 @@ impl Header {
         let (bits, body) = match self {
             Header::Open => (Bits::OPENS, [0, OPEN, 0, 0, 0]),
             Header::Accept => (Bits::NONE, [0, ACCEPT, 0, 0, 0]),
-            Header::Data { number, closes, asks, again, wants } => {
+            Header::Data { number, closes, asks, again, wants, path } => {
                 let bits = ASKS.when(asks) | AGAIN.when(again) | Bits::CLOSES.when(closes);
                 let [low, high] = split(wants);
                 let kind = if closes { CLOSE } else { DATA_KIND };
-                (bits, [number, kind, low, high, 0])
+                (bits, [number, kind, low, high, path.map_or(0, |path| 1 + u32::from(path))])
             }
             Header::Request { wants, again } => {
                 let [low, high] = split(wants);
@@ -150,8 +152,15 @@ impl Header {
                 asks: has(ASKS),
                 again: has(AGAIN),
                 wants: joined(low, high),
+                path: last.checked_sub(1).map(|path| path as u16),
             },
         }
+    }
+
+    /// The path that a packet's sender chose.
+    pub fn path_of(packet: &Packet) -> Option<u32> {
+        let [_, word, .., path] = packet.body;
+        (matches!(word & KIND, DATA_KIND | CLOSE) && path > 0).then_some(path)
     }
 }
 

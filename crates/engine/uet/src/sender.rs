@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use fanin_laws::uet::paths::Paths;
 use fanin_laws::uet::{self, nscc};
 use fanin_units::Time;
 
@@ -27,6 +28,8 @@ struct Record {
     payload: u16,
     /// How often it was sent.
     times: u16,
+    /// Its path, if chosen.
+    path: Option<u16>,
     state: State,
 }
 
@@ -38,6 +41,8 @@ pub struct Next {
     pub closes: bool,
     pub asks: bool,
     pub again: bool,
+    /// Entropy of its path, once it is sent.
+    pub path: Option<u16>,
 }
 
 #[derive(Clone, Debug)]
@@ -69,11 +74,12 @@ pub struct Sender {
     timeouts: u32,
     /// The number of the packet in the network card, if one waits there.
     in_card: Option<u32>,
+    paths: Paths,
     pub moved_at: Time,
 }
 
 impl Sender {
-    pub fn new(law: uet::Sender) -> Sender {
+    pub fn new(law: uet::Sender, paths: Paths) -> Sender {
         Sender {
             law,
             written: 0,
@@ -92,6 +98,7 @@ impl Sender {
             order: VecDeque::new(),
             timeouts: 0,
             in_card: None,
+            paths,
             moved_at: Time::ZERO,
         }
     }
@@ -153,7 +160,7 @@ impl Sender {
             let number = self.first_lost();
             let record = self.records[(number - self.first) as usize];
             let closes = record.payload == 0;
-            return Some(Next { number, payload: record.payload, closes, asks: true, again: true });
+            return Some(Next { number, payload: record.payload, closes, asks: true, again: true, path: None });
         }
         let number = self.fresh();
         match self.written - self.sent {
@@ -163,10 +170,11 @@ impl Sender {
                 closes: true,
                 asks: true,
                 again: false,
+                path: None,
             }),
             left => {
                 let payload = left.min(settings.payload.into()) as u16;
-                Some(Next { number, payload, closes: false, asks: false, again: false })
+                Some(Next { number, payload, closes: false, asks: false, again: false, path: None })
             }
         }
     }
@@ -189,15 +197,17 @@ impl Sender {
     /// Sends this packet, the next one; returns it, with a request for an acknowledgement if nothing more may follow.
     pub fn send(&mut self, now: Time, next: Next, settings: &Settings) -> Next {
         let bytes = settings.wire_bytes(next.payload.into());
+        let path = self.paths.choose();
         match next.again {
             true => {
                 let record = &mut self.records[(next.number - self.first) as usize];
-                (record.state, record.times) = (State::Sent(now), record.times.saturating_add(1));
+                let times = record.times.saturating_add(1);
+                *record = Record { state: State::Sent(now), times, path, ..*record };
                 self.lost -= 1;
                 self.lost_bytes -= bytes;
             }
             false => {
-                self.records.push_back(Record { payload: next.payload, times: 1, state: State::Sent(now) });
+                self.records.push_back(Record { payload: next.payload, times: 1, path, state: State::Sent(now) });
                 self.sent += u64::from(next.payload);
                 self.close_sent |= next.closes;
             }
@@ -216,7 +226,7 @@ impl Sender {
         self.moved_at = now;
         let full = settings.wire_bytes(settings.payload);
         let asks = next.asks || self.written == self.sent || !self.may_send(full);
-        Next { asks, ..next }
+        Next { asks, path, ..next }
     }
 
     /// Up to where this sender wants grants.
@@ -261,6 +271,8 @@ impl Sender {
         self.in_flight -= i64::from(arrived);
         self.timeouts = if arrived > 0 { 0 } else { self.timeouts };
         let rtt = self.round_trip(now, sack);
+        let path = self.record(sack.packet).and_then(|record| record.path);
+        self.paths.arrived(now, path, sack.marked);
         for number in self.first..sack.expected.min(self.fresh()) {
             self.arrives(number, settings);
         }
@@ -371,6 +383,7 @@ impl Sender {
         if let uet::Sender::Windowed(law) = &mut self.law {
             law.timed_out(bytes);
         }
+        self.paths.timed_out(now);
         self.order.pop_front();
         self.lose(number, bytes);
         self.moved_at = now;

@@ -101,6 +101,8 @@ impl<'a> Tables<'a> {
         where_there_are!(
             stalls,
             tasks,
+            collectives,
+            ranks,
             requests,
             gathering,
             service,

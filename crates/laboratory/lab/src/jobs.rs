@@ -32,15 +32,24 @@ pub(crate) fn bus_gbytes_per_s(settings: &Settings, run: &RunTables) -> Option<f
             let parts = run.flows.iter().filter(|flow| flow.class == FlowKind::Part);
             parts.filter(finished).filter_map(|flow| flow.payload_bytes).sum::<u64>() as f64
         }
+        Kind::Trace => return of_a_trace(run),
         _ => return None,
     };
     let seconds = times.iter().sum::<u64>() as f64 / 1e12;
     (seconds > 0.0).then(|| bytes / hosts / seconds / 1e9)
 }
 
+/// The same of a trace's collective operations: their bytes on the bus by their durations.
+fn of_a_trace(run: &RunTables) -> Option<f64> {
+    let ended = || run.collectives.iter().filter_map(|row| Some((row.bus_bps? as f64, row.took_ps? as f64 / 1e12)));
+    let (bits, seconds) = ended().fold((0.0, 0.0), |(bits, all), (bps, took)| (bits + bps * took, all + took));
+    (seconds > 0.0).then(|| bits / 8.0 / seconds / 1e9)
+}
+
 #[cfg(test)]
 mod tests {
     use fanin_spec::Optional;
+    use fanin_tables::CollectiveRow;
     use fanin_units::Bytes;
 
     use super::*;
@@ -75,6 +84,19 @@ mod tests {
         // 4 MB from 4 hosts in 4 ms.
         assert_eq!(bus_gbytes_per_s(&settings(Kind::AllToAll), &RunTables { flows, ..run }), Some(0.25));
         assert_eq!(bus_gbytes_per_s(&settings(Kind::Barrier), &RunTables::default()), None);
+    }
+
+    #[test]
+    fn bandwidth_of_a_trace_is_weighted_by_durations() {
+        let row = |gbps: u64, ms: u64| CollectiveRow {
+            bus_bps: Some(gbps * 1_000_000_000),
+            took_ps: Some(ms * 1_000_000_000),
+            ..CollectiveRow::default()
+        };
+        let collectives = vec![row(8, 3), row(16, 1), CollectiveRow::default()];
+        let run = RunTables { collectives, ..RunTables::default() };
+        assert_eq!(bus_gbytes_per_s(&settings(Kind::Trace), &run), Some(1.25));
+        assert_eq!(bus_gbytes_per_s(&settings(Kind::Trace), &RunTables::default()), None);
     }
 
     #[test]

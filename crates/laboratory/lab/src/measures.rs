@@ -16,6 +16,7 @@ use crate::least::Least;
 use crate::memories::{Memories, memories};
 use crate::pauses::{HELD_BACK, Pauses, pauses};
 use crate::queue_pairs;
+use crate::ranks::{Ranks, ranks};
 use crate::slowdown::{Slowdown, slowdowns};
 use crate::slowest::{Slowest, cold, slowest};
 use crate::spread::{Spread, spread_with_open, workload_fcts};
@@ -228,7 +229,7 @@ measures! {
         /// Time from the start of the first operation to the end of the last one of a job: all-reduces, all-to-alls, pulls, a trace, a shuffle
         /// or a MapReduce job; mean over seeds, with a 95 % CI. Absent for other workloads, and if an operation of some run did not end.
         job_ms: Option<Interval>, "ms" as "job, ms" = p.of_all(job_ms);
-        /// Bus bandwidth of finished all-reduces or all-to-alls, as NCCL's tests report it; mean over seeds, with a 95 % CI. Absent for other
+        /// Bus bandwidth of finished all-reduces, all-to-alls or a trace's collectives, as NCCL's tests report it; mean over seeds, with a 95 % CI. Absent for other
         /// workloads, and if no operation of some run finished.
         bus_gbytes_per_s: Option<Interval>, "GB/s" as "bus bandwidth, GB/s" = p.of_all(bus_gbytes_per_s);
         /// Goodput at which the busiest link would carry the runs' flows without a break, if all of them were there from the start; absent
@@ -247,6 +248,8 @@ measures! {
         sender_share_min: Option<Interval>, "share" in Json = p.of_all(queue_pairs::sender_share_min);
         /// Congestion notifications per second of each queue pair that received any, likewise.
         cnps_per_qp_s: Option<Interval>, "1/s" in Json = p.of_all(queue_pairs::cnps_per_qp_s);
+        /// Ranks of a trace; absent for other workloads.
+        ranks: Option<Ranks>, "object" in Json = ranks(&p.runs);
     }
 }
 

@@ -36,7 +36,8 @@ pub fn tables(
         stalled_ps: stalls.iter().map(|stall| stall.took_ps).sum(),
         ..Totals::default()
     };
-    let Record { flows, queries, tasks, requests, hubs, hub_speeds, gathering, service, .. } = record;
+    let Record { flows, queries, tasks, collectives, ranks, requests, hubs, hub_speeds, gathering, service, .. } =
+        record;
     let engine = Engine { busy_thousandths: (counts.busy() * 1e3).round() as u64, ..Engine::default() };
     RunTables {
         totals,
@@ -45,6 +46,8 @@ pub fn tables(
         queries,
         stalls,
         tasks,
+        collectives,
+        ranks,
         requests,
         hubs,
         hub_speeds,

@@ -19,7 +19,8 @@ use crate::volume::what_would_fit;
 use crate::{FabricSettings, Frames, Kind, ReplicaRacks, Scheme, Settings, WarmUp, servers, switch};
 
 /// Keys that determine the fabric.
-const FABRIC: [&str; 10] = [
+const FABRIC: [&str; 11] = [
+    "fabric.topology",
     "fabric.edges",
     "fabric.racks",
     "fabric.hosts_per_rack",

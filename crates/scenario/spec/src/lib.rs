@@ -50,6 +50,7 @@ mod sizes;
 mod stacks;
 mod sweep;
 mod switch;
+mod topology;
 mod trace;
 mod transport;
 mod transports;
@@ -102,6 +103,7 @@ pub use settings::{
 pub use sizes::{Distribution, Sizes};
 pub use stacks::Stack;
 pub use switch::PortClass;
+pub use topology::Topology;
 pub use trace::{Collective, CollectiveKind, On, Operation, Progress, Trace, Work};
 pub use transport::Transport;
 pub use volume::{Memory, Need, Volume, what_would_fit};

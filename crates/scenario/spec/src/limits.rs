@@ -193,9 +193,9 @@ pub const LIMITS: &[Limit] = &[
     },
     Limit {
         name: "load-balancing",
-        also: &["ecmp", "conga", "letflow", "drill", "flowlet", "flowlets", "spraying", "packet-spraying", "wcmp"],
-        missing: "load-dependent paths; a flow of TCP or RDMA stays on the equal-length path that its hash selects, and packets of Ultra Ethernet's schemes take random ones",
-        so: "flow collisions last as long as the flows, paths reorder no packets of TCP, and sprayed packets do not avoid a slow path",
+        also: &["ecmp", "conga", "letflow", "drill", "flowlet", "flowlets", "wcmp"],
+        missing: "load-dependent paths, except REPS for Ultra Ethernet's schemes (`uet.spraying`); a flow of TCP or RDMA stays on the equal-length path that its hash selects",
+        so: "flow collisions last as long as the flows, and paths reorder no packets of TCP",
         near: "several seeds draw several hashes: their spread shows the influence of collisions",
     },
     Limit {

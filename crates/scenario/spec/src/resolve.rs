@@ -10,10 +10,11 @@ use crate::problem::{Origin, Problem, Wrong};
 use crate::scenario::{NamedScheme, Reader};
 use crate::setting::FilePath;
 use crate::sweep::{Axis, combinations, joined};
+use crate::topology;
 use crate::trace::paths as trace_paths;
 use crate::{
-    At, Bursts, Coordinate, Flows, Kind, Matrix, Plan, Point, Pulls, Scenario, Settings, Sizes, Stack, Trace, Variant,
-    check,
+    At, Bursts, Coordinate, Flows, Kind, Matrix, Plan, Point, Pulls, Scenario, Settings, Sizes, Stack, Topology, Trace,
+    Variant, check,
 };
 
 /// The key for the number of servers.
@@ -187,6 +188,17 @@ impl Way<'_> {
                 Err(_) => Err(refuse(key, format!("{name} is not UTF-8"))),
             }
         };
+        if let Some(FilePath(path)) = &settings.fabric.topology.0 {
+            let says = |path: &&&str| {
+                self.assigned(&[**path]).is_some() || self.axes.iter().any(|axis| axis.path() == ***path)
+            };
+            if let Some(key) = topology::SETS.iter().find(says) {
+                let what = format!("`fabric.topology` determines `{key}`: remove one of them");
+                return Err(self.refuse(Wrong { paths: vec![key], what }, swept));
+            }
+            let (name, text) = take("fabric.topology", path)?;
+            Topology::parse(&name, &text)?.apply(settings);
+        }
         let (w, k, was) = (&settings.workload, &settings.key_value, &read.inputs);
         let inputs = &mut settings.inputs;
         if let (Some(FilePath(path)), Kind::Trace) = (&w.file.0, w.kind) {

@@ -5,12 +5,12 @@ use std::fs;
 use std::path::Path;
 
 use fanin_lab::catalogue::{Figure, Form, Kind, OF_A_RUN, Part};
-use fanin_lab::{Background, Latency, Least, Memories, Service, Slowdown, Slowest, SummaryRow, Tier};
+use fanin_lab::{Background, Latency, Least, Memories, Ranks, Service, Slowdown, Slowest, SummaryRow, Tier};
 use fanin_papers::Measure;
 use fanin_tables::{
-    CardRow, Cause, ClassRow, Column, ColumnType, EventRow, FaultRow, FlowKind, FlowRow, GatheringRow, HolderRow,
-    HubRow, HubSpeedRow, LatencyRow, MemoryPartRow, MemoryRow, PauseRow, PortPartRow, PortRow, QueryRow, QueuePairRow,
-    RequestRow, Row, SampleRow, ServiceRow, StallRow, TaskRow, Totals,
+    CardRow, Cause, ClassRow, CollectiveRow, Column, ColumnType, EventRow, FaultRow, FlowKind, FlowRow, GatheringRow,
+    HolderRow, HubRow, HubSpeedRow, LatencyRow, MemoryPartRow, MemoryRow, PauseRow, PortPartRow, PortRow, QueryRow,
+    QueuePairRow, RankRow, RequestRow, Row, SampleRow, ServiceRow, StallRow, TaskRow, Totals,
 };
 use serde_json::Value;
 
@@ -340,6 +340,8 @@ fn page() -> String {
             "one row per pair of a port that refused packets and a port that held the memory, largest holders first",
         )
         + &table::<TaskRow>("one row per task of a MapReduce job")
+        + &table::<CollectiveRow>("one row per collective operation of a trace")
+        + &table::<RankRow>("one row per rank of a trace")
         + &table::<RequestRow>("one row per request of a key_value workload")
         + &table::<GatheringRow>("one row per co-location server, for schemes that co-locate objects")
         + &table::<ServiceRow>("one row per query of the background service")
@@ -353,6 +355,7 @@ fn page() -> String {
         + "\n"
         + &of_a_row()
         + &within("memories", Memories::FIGURES)
+        + &within("ranks", Ranks::FIGURES)
         + &within("tiers[]", Tier::FIGURES)
         + &within("service", Service::FIGURES)
         + &within("least", Least::FIGURES)

@@ -6,6 +6,7 @@
 pub mod eqds;
 pub mod ndp;
 pub mod nscc;
+pub mod paths;
 mod place;
 pub mod rccc;
 pub mod transport;

@@ -2,11 +2,21 @@
 
 use fanin_units::{Bytes, Time};
 
-use crate::settings::params;
+use crate::settings::{params, words};
 
 /// Bytes of an IP packet around its payload: IPv4 20, UDP 8, and 18 of the transport, so that with Ethernet's 18 a header has 64, as in the
 /// consortium's simulator.
 pub const HEADERS: u32 = 46;
+
+words! {
+    /// A sender's choice of a path for each packet.
+    Spraying, "\"random\" or \"reps\"" {
+        /// Any path.
+        Random = "random",
+        /// Paths whose packets arrived without a mark, and random ones if there are none.
+        Reps = "reps",
+    }
+}
 
 params! {
     /// Ultra Ethernet's transport (UET) and its ancestors: selective acknowledgements over ports that trim, a path for each packet.
@@ -20,5 +30,11 @@ params! {
         /// Time beyond six drains of a full port after which an unacknowledged packet is sent again; at least a round trip.
         #[range(Time::from_micros(1)..)]
         timeout: Time = Time::from_micros(15),
+        /// Choice of each packet's path among equal ones: at random, or recycled from packets that arrived without a mark (REPS).
+        spraying: Spraying = Spraying::Random,
+        /// Entropies, by which switches select paths.
+        #[needs(|uet| uet.spraying == Spraying::Reps, "only `uet.spraying = \"reps\"` has entropies")]
+        #[range(1..=65_536)]
+        paths: u32 = 64,
     }
 }

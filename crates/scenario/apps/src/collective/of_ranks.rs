@@ -22,6 +22,8 @@ pub(crate) struct OfRanks {
     members: Vec<Member>,
     /// How many others each transfer still waits for.
     waits: Vec<u32>,
+    /// Transfers that have not arrived.
+    missing: usize,
 }
 
 /// The next step of an operation.
@@ -53,11 +55,12 @@ impl OfRanks {
                 members[from].ready.push(number);
             }
         }
-        OfRanks { schedule, members, waits }
+        let missing = schedule.transfers.len();
+        OfRanks { schedule, members, waits, missing }
     }
 
-    /// A rank joins.
-    pub fn join(&mut self, rank: u32, operation: u32, step: &mut dyn FnMut(Step)) {
+    /// A rank joins; returns whether that ends the operation, as it does for one of a single rank.
+    pub fn join(&mut self, rank: u32, operation: u32, step: &mut dyn FnMut(Step)) -> bool {
         let place = self.members.partition_point(|member| member.rank < rank);
         let member = &mut self.members[place];
         member.operation = Some(operation);
@@ -65,6 +68,7 @@ impl OfRanks {
             self.send(number, step);
         }
         self.end(place, step);
+        self.missing == 0
     }
 
     /// A transfer has arrived; returns whether it was the last one.
@@ -86,7 +90,8 @@ impl OfRanks {
             self.members[place].missing -= 1;
             self.end(place, step);
         }
-        self.members.iter().all(|member| member.missing == 0)
+        self.missing -= 1;
+        self.missing == 0
     }
 
     fn send(&self, number: u32, step: &mut dyn FnMut(Step)) {

@@ -183,3 +183,82 @@ fn messages_of_chakra_wait_for_their_computations() {
     // Both computations, a handshake and a packet: 3 one-way trips of 2 us.
     assert!((57_000_000..61_000_000).contains(&took), "{took} ps");
 }
+
+#[test]
+fn ranks_account_for_their_time() {
+    let tables = run(&trace(
+        "num_ranks 2\nrank 0 {\na: calc 3000\nb: send 1000b to 1\nb requires a\n}\nrank 1 {\nrecv 1000b from 0\ncalc 1000\n}\n",
+    ));
+    let [sender, receiver] = &tables.ranks[..] else { panic!("{:?}", tables.ranks) };
+    let took = tables.queries[0].qct_ps.unwrap();
+    // The receive waits 3 us for the send, the first of them during a computation.
+    assert_eq!((sender.compute_ps, sender.network_ps, sender.delays_ps), (3_000_000, took - 3_000_000, 3_000_000));
+    assert_eq!((receiver.compute_ps, receiver.waiting_ps), (1_000_000, 2_000_000));
+    assert_eq!((receiver.network_ps, receiver.end_ps), (took - 3_000_000, Some(took)));
+    assert_eq!((sender.waiting_ps, sender.hidden_ps, receiver.delays_ps), (0, 0, 0));
+    // A computation hides a message that is on its way before its receive.
+    let tables = run(&trace(
+        "num_ranks 2\nrank 0 {\nsend 1000b to 1\n}\nrank 1 {\na: calc 1000\nb: recv 1000b from 0\nb requires a\ncalc 50000\n}\n",
+    ));
+    let [sender, receiver] = &tables.ranks[..] else { panic!("{:?}", tables.ranks) };
+    assert_eq!(receiver.compute_ps, 51_000_000);
+    assert_eq!((receiver.hidden_ps, receiver.network_ps), (sender.network_ps - 1_000_000, 0));
+}
+
+#[test]
+fn collectives_have_rows_with_the_rank_that_was_late() {
+    let ms = 1_000_000_000;
+    let all_reduce = || collective(1, &[], ALL_REDUCE, 1_000_000, None);
+    let alone = run(&chakra(&vec![vec![all_reduce()]; 4], "ring"));
+    let row = &alone.collectives[0];
+    let took = end(&alone);
+    assert_eq!((row.kind.as_str(), row.ranks, row.payload_bytes), ("all-reduce", 4, 1_000_000));
+    assert_eq!((row.start_ps, row.late_ps, row.took_ps), (0, Some(0), Some(took)));
+    let bps = 8_000_000 * 1_000 * ms / took;
+    assert_eq!(row.algorithm_bps, Some(bps));
+    // 2 * 3 / 4 of it.
+    assert_eq!(row.bus_bps.unwrap() / 2, 6_000_000 * 1_000 * ms / took);
+    // Rank 2 computes for 5 ms first.
+    let late = vec![compute(1, &[], 5_000), collective(2, &[1], ALL_REDUCE, 1_000_000, None)];
+    let mut ranks = vec![vec![all_reduce()]; 4];
+    ranks[2] = late;
+    let tables = run(&chakra(&ranks, "ring"));
+    let row = &tables.collectives[0];
+    assert_eq!((row.late_ps, row.late_host, row.took_ps), (Some(5 * ms), 2, Some(end(&tables))));
+    assert_eq!(tables.ranks.iter().map(|rank| rank.delays_ps).collect::<Vec<_>>(), [0, 0, 15 * ms, 0]);
+    assert_eq!(tables.ranks[0].waiting_ps, 5 * ms);
+    assert_eq!(tables.ranks[2].compute_ps, 5 * ms);
+}
+
+#[test]
+fn a_collective_of_one_rank_ends_at_once() {
+    let tables = run(&chakra(&[vec![collective(1, &[], ALL_REDUCE, 10, Some("a"))], vec![compute(1, &[], 1)]], "ring"));
+    let row = &tables.collectives[0];
+    assert_eq!((row.took_ps, row.last_host, row.bus_bps), (Some(0), Some(0), None));
+    assert_eq!(tables.ranks[0].end_ps, Some(0));
+}
+
+#[test]
+fn collectives_survive_a_link_that_fails_within_them() {
+    let took = |scheme: &str, changes: &str| {
+        let scenario = format!(
+            "schemes = [\"{scheme}\"]\n[fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 2\nchanges = [{changes}]\n\
+             [link]\nrate = \"10 Gbit/s\"\ndelay = \"1 us\"\n[switch]\nbuffer = \"1000000 B\"\n[host]\npacket_jitter = \"none\"\n\
+             [workload]\nkind = \"trace\"\nfile = \"{{0..3}}.et\"\n"
+        );
+        let read =
+            |path: &str| Ok((path.to_string(), chakra::file(&[collective(1, &[], ALL_TO_ALL, 8_000_000, None)])));
+        let mut scenario = Scenario::parse("test.toml", &scenario).unwrap();
+        scenario.assign("--fan-in", "sweep.fan_in=[3]").unwrap();
+        let tables = run(&scenario.variants_with(&read).unwrap()[0].run(3, 1).unwrap());
+        assert!(tables.flows.iter().all(|flow| flow.fct_ps.is_some()), "{scheme}");
+        tables.collectives[0].took_ps.expect("it ends")
+    };
+    for scheme in ["dctcp", "nscc"] {
+        let whole = took(scheme, "");
+        let failed = took(scheme, "\"1 ms leaf1 spine1 down\"");
+        let back = took(scheme, "\"1 ms leaf1 spine1 down\", \"2 ms leaf1 spine1 up\"");
+        // Flows of TCP keep the paths of their hashes, and may have better ones after a failure.
+        assert!(whole < failed && back < failed, "{scheme}: {whole}, {back}, {failed}");
+    }
+}

@@ -6,7 +6,7 @@ use crate::range::RATE_MIN;
 use fanin_units::Rate;
 
 use crate::declare::{section, words};
-use crate::setting::Optional;
+use crate::setting::{FilePath, Optional};
 
 words! {
     /// Topology of hosts and switches.
@@ -37,6 +37,8 @@ section! {
     FabricSettings in "fabric" {
         /// Topology of the network.
         kind: FabricKind = FabricKind::Star,
+        /// htsim's topology file (.topo): a leaf-spine or fat-tree fabric, with the rates and the delay of its links. It replaces kind, the other keys of its shape, link.rate and link.delay.
+        topology: Optional<FilePath> = Optional::NONE,
         /// Links of an "edges" fabric: two nodes, then optionally a rate and a delay, such as "tor1 spine1 40 Gbit/s". These override [link]. Hosts are client and server1, server2, ..., or a range such as server1..8; other names are switches. A host on several edges has that number of links, each with a queue of its own: each flow uses one of those on a shortest path, by its hash, and no path leads through a host. The second link between the same host and switch is named tor1>server1#2.
         edges: Vec<String> = Vec::new(),
         /// Number of racks of a leaf-spine or fat-tree fabric; each has one switch.

@@ -188,9 +188,10 @@ impl Reader {
                 }
                 let (first, known) = (group.first, (known.kind, known.bytes));
                 Err(format!(
-                    "{kind:?} of {bytes} B, but this group's collective {} of rank {first} is {:?} of {} B",
+                    "{} of {bytes} B, but this group's collective {} of rank {first} is {} of {} B",
+                    kind.word(),
                     place + 1,
-                    known.0,
+                    known.0.word(),
                     known.1
                 ))
             }

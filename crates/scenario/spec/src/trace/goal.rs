@@ -20,15 +20,16 @@ pub(super) struct Reader {
     current: Option<(u32, BTreeMap<String, u32>)>,
     /// Ranks that were described.
     seen: Vec<bool>,
+    /// Within `/* ... */`.
+    in_comment: bool,
 }
 
 impl Reader {
     /// Takes a line.
     pub fn read(&mut self, line: u64, row: &str) -> Result<(), String> {
-        let words: Vec<&str> = row.split_whitespace().collect();
+        let words = self.words(row);
         match (words.as_slice(), &mut self.current, &mut self.ranks) {
             ([], ..) => Ok(()),
-            ([first, ..], ..) if first.starts_with("//") || first.starts_with('#') => Ok(()),
             (["num_ranks", count], None, None) => {
                 let ranks = Ranks::new(whole(count).unwrap_or(0))?;
                 self.seen = vec![false; ranks.operations.len()];
@@ -53,6 +54,26 @@ impl Reader {
                 None => format!("{FORM}; this is {}", excerpt(row)),
             }),
             _ => Err(format!("expected `rank N {{`; this is {}", excerpt(row))),
+        }
+    }
+
+    /// Words outside comments.
+    fn words<'a>(&mut self, mut row: &'a str) -> Vec<&'a str> {
+        let mut words = Vec::new();
+        loop {
+            let mark = if self.in_comment { "*/" } else { "/*" };
+            let (before, after) = row.split_once(mark).map_or((row, None), |(before, after)| (before, Some(after)));
+            if !self.in_comment {
+                for word in before.split_whitespace() {
+                    if word.starts_with("//") || word.starts_with('#') {
+                        return words;
+                    }
+                    words.push(word);
+                }
+            }
+            let Some(after) = after else { return words };
+            self.in_comment = !self.in_comment;
+            row = after;
         }
     }
 
@@ -122,6 +143,7 @@ impl Reader {
     /// All operations, after this number of lines.
     pub fn finish(self, lines: u64) -> Result<Ranks, (u64, String)> {
         match (self.ranks, self.current) {
+            _ if self.in_comment => Err((lines, "the file ends within a comment: `*/` is missing".into())),
             (_, Some((rank, _))) => Err((lines, format!("the file ends within rank {rank}: `}}` is missing"))),
             (None, None) => Err((lines, "expected `num_ranks N`".into())),
             (Some(ranks), None) if ranks.is_empty() => Err((lines, "the trace has no operations".into())),

@@ -253,6 +253,7 @@ mod tests {
             (3, "num_ranks 2\nrank 0 {\nsend 99999999999999999999b to 1\n}\n"),
             (4, "num_ranks 1\nrank 0 {\na: calc 1\na: calc 2\n}\n"),
             (4, "num_ranks 1\nrank 0 {\na: calc 1\na requires b\n}\n"),
+            (4, "num_ranks 1\nrank 0 {\ncalc 1 /* and\n}\n"),
             // A send without a receive, a receive without a send, and one of other bytes.
             (3, "num_ranks 2\nrank 0 {\nsend 1b to 1\n}\n"),
             (3, "num_ranks 2\nrank 1 {\nrecv 1b from 0\n}\n"),
@@ -267,6 +268,16 @@ mod tests {
         ] {
             assert_eq!(refused(text).0, line, "{text}: {}", refused(text).1);
         }
+    }
+
+    #[test]
+    fn comments_have_no_effect() {
+        let commented = PING
+            .replace("}\n// then\n", "/* b\nrequires a */ } // then /*\n")
+            .replace("a: calc 1000", "a: /* 1 */ calc 1000 # us");
+        let ranks = |text: &str| Trace::parse("x.goal", text).unwrap().ranks().to_vec();
+        let works = |text: &str| ranks(text).iter().flatten().map(|operation| operation.work).collect::<Vec<_>>();
+        assert_eq!(works(&commented), works(PING));
     }
 
     #[test]

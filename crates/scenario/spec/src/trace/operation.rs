@@ -72,3 +72,15 @@ pub enum CollectiveKind {
     /// Every rank gets a part of each vector.
     AllToAll,
 }
+
+impl CollectiveKind {
+    /// The word in tables.
+    pub const fn word(self) -> &'static str {
+        match self {
+            CollectiveKind::AllReduce => "all-reduce",
+            CollectiveKind::AllGather => "all-gather",
+            CollectiveKind::ReduceScatter => "reduce-scatter",
+            CollectiveKind::AllToAll => "all-to-all",
+        }
+    }
+}

@@ -8,6 +8,7 @@ mod sealed;
 mod stack;
 mod sweep;
 mod switch;
+mod topologies;
 mod traces;
 mod uet;
 mod ways;

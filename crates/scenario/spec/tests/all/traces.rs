@@ -196,7 +196,7 @@ fn chakra_is_refused_with_file_and_node() {
     // Collectives that do not fit one another.
     let first = chakra::file(&[all_reduce(1, &[], 10, "g"), all_reduce(2, &[1], 10, "g")]);
     for (place, nodes) in [
-        ("a.1.et, node 3: AllReduce of 11 B, but", vec![all_reduce(3, &[], 11, "g"), all_reduce(4, &[], 10, "g")]),
+        ("a.1.et, node 3: all-reduce of 11 B, but", vec![all_reduce(3, &[], 11, "g"), all_reduce(4, &[], 10, "g")]),
         ("a.1.et, node 3: the last of 1 collectives of group `g`; rank 0 has 2", vec![all_reduce(3, &[], 10, "g")]),
         ("a.1.et, node 5: rank 0 has only 2", [3, 4, 5].map(|id| all_reduce(id, &[], 10, "g")).to_vec()),
         // The second one waits for the first of the other rank, which waits for this.

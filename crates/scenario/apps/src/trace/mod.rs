@@ -1,12 +1,17 @@
 //! A trace: every rank's sends, receives, computations and collective operations, each as soon as those that it waits for have ended.
 
+mod rank;
+mod running;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use self::rank::{Doing, Rank};
+use self::running::Running;
 use fanin_driver::{Application, Driver, EndpointId, Meaning, Record, View, meanings};
 use fanin_fabric::HostId;
 use fanin_spec::{Progress, RunSpec, Trace as File, Work, Workload};
-use fanin_tables::FlowKind;
+use fanin_tables::{CollectiveRow, FlowKind};
 use fanin_units::Time;
 
 use crate::collective::{OfRanks, Step};
@@ -30,11 +35,19 @@ struct Processor {
     queue: VecDeque<u32>,
 }
 
-/// The half of a message that was there first: its receive, or its last byte.
+/// State of a receive and its message.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Half {
-    Neither,
-    One,
+enum Receipt {
+    /// Neither has started.
+    Open,
+    /// The receive has started, the message has not.
+    Awaited,
+    /// The message is on its way, the receive has not started.
+    Sent,
+    /// The message is on its way, and the receive has started.
+    Moves,
+    /// The message is there before the receive.
+    Arrived,
 }
 
 /// What a transfer carries.
@@ -52,7 +65,10 @@ pub(crate) struct Trace {
     workload: Workload,
     progress: Progress,
     /// By rank and operation.
-    halves: Vec<Vec<Half>>,
+    receipts: Vec<Vec<Receipt>>,
+    /// When receives started whose messages have not.
+    awaited: BTreeMap<(u32, u32), Time>,
+    ranks: Vec<Rank>,
     processors: Vec<Processor>,
     /// The first processor of each rank.
     first: Vec<usize>,
@@ -64,7 +80,8 @@ pub(crate) struct Trace {
     /// Of each transfer.
     cargo: Vec<Cargo>,
     /// Collective operations that a rank has joined and that have not ended.
-    collectives: BTreeMap<u32, OfRanks>,
+    collectives: BTreeMap<u32, Running>,
+    ended_collectives: Vec<CollectiveRow>,
     timeouts: Option<u64>,
     /// When the last operation ended.
     ended: Option<Time>,
@@ -85,7 +102,9 @@ impl Trace {
         Trace {
             workload: spec.settings.workload.clone(),
             progress: Progress::new(ranks),
-            halves: ranks.iter().map(|rank| vec![Half::Neither; rank.len()]).collect(),
+            receipts: ranks.iter().map(|rank| vec![Receipt::Open; rank.len()]).collect(),
+            awaited: BTreeMap::new(),
+            ranks: (0..).zip(ranks).map(|(host, operations)| Rank::new(host, operations.len())).collect(),
             processors,
             first,
             ready: VecDeque::new(),
@@ -93,6 +112,7 @@ impl Trace {
             transfers: Transfers::new(Pool::new(spec.settings.connections_stand())),
             cargo: Vec::new(),
             collectives: BTreeMap::new(),
+            ended_collectives: Vec::new(),
             timeouts: None,
             ended: None,
             file,
@@ -111,11 +131,12 @@ impl Trace {
                     self.processors[place].queue.push_back(number);
                     self.compute(driver, &file, place);
                 }
-                Work::Send { to, bytes, .. } => {
+                Work::Send { to, bytes, at } => {
+                    self.message_starts(driver.now(), rank, to, at);
                     self.cargo.push(Cargo::Message { rank, number });
                     self.transfers.start(driver, FlowKind::Message, HostId(rank), HostId(to), bytes);
                 }
-                Work::Receive => self.half_done(rank, number),
+                Work::Receive => self.receive(driver.now(), rank, number),
                 Work::Collective(collective) => self.join(driver, &file, collective, rank, number),
             }
         }
@@ -134,10 +155,11 @@ impl Trace {
             let rank = self.processors[place].rank;
             let Work::Calc { time, .. } = file.ranks()[rank as usize][number as usize].work else { return };
             if time == Time::ZERO {
-                self.end(rank, number);
+                self.end(driver.now(), rank, number);
                 continue;
             }
             self.processors[place].computes = Some(number);
+            self.ranks[rank as usize].begins(driver.now(), Doing::Computes);
             driver.after(driver.at_work(HostId(rank), time), Timer::Computed(place as u32).into());
         }
     }
@@ -145,47 +167,108 @@ impl Trace {
     /// A rank's operation joins a collective one.
     fn join(&mut self, driver: &mut dyn Driver, file: &File, collective: u32, rank: u32, operation: u32) {
         let of = &file.collectives()[collective as usize];
-        let new = || OfRanks::new(of.kind, file.members(of), of.bytes, &self.workload);
+        let (members, now) = (file.members(of), driver.now());
+        let new = || {
+            let of_ranks = OfRanks::new(of.kind, members, of.bytes, &self.workload);
+            Running::new(collective, of, members.len(), of_ranks)
+        };
         let running = self.collectives.entry(collective).or_insert_with(new);
+        let joined = running.join(now, rank);
         let mut steps = Vec::new();
-        running.join(rank, operation, &mut |step| steps.push(step));
-        self.take(driver, collective, steps);
+        let has_ended = running.of.join(rank, operation, &mut |step| steps.push(step));
+        match joined {
+            Some(waited) => {
+                for &other in members.iter().filter(|&&other| other != rank) {
+                    self.ranks[other as usize].ends(now, Doing::Waits);
+                    self.ranks[other as usize].begins(now, Doing::Moves);
+                }
+                self.ranks[rank as usize].begins(now, Doing::Moves);
+                self.delays(rank, waited);
+            }
+            None => self.ranks[rank as usize].begins(now, Doing::Waits),
+        }
+        self.take(driver, collective, steps, has_ended);
     }
 
     /// A part of a collective operation has arrived.
     fn arrived(&mut self, driver: &mut dyn Driver, collective: u32, number: u32) {
         let Some(running) = self.collectives.get_mut(&collective) else { return };
         let mut steps = Vec::new();
-        if running.arrived(number, &mut |step| steps.push(step)) {
-            self.collectives.remove(&collective);
-        }
-        self.take(driver, collective, steps);
+        let has_ended = running.of.arrived(number, &mut |step| steps.push(step));
+        self.take(driver, collective, steps, has_ended);
     }
 
-    /// Takes steps of a collective operation.
-    fn take(&mut self, driver: &mut dyn Driver, collective: u32, steps: Vec<Step>) {
+    /// Takes steps of a collective operation, the last ones if it has ended.
+    fn take(&mut self, driver: &mut dyn Driver, collective: u32, steps: Vec<Step>, has_ended: bool) {
+        let mut last = 0;
         for step in steps {
             match step {
                 Step::Send { number, from, to, bytes } => {
                     self.cargo.push(Cargo::Part { collective, number });
                     self.transfers.start(driver, FlowKind::Part, HostId(from), HostId(to), bytes);
                 }
-                Step::End { rank, operation } => self.end(rank, operation),
+                Step::End { rank, operation } => {
+                    last = rank;
+                    self.ranks[rank as usize].ends(driver.now(), Doing::Moves);
+                    self.end(driver.now(), rank, operation);
+                }
+            }
+        }
+        if has_ended && let Some(running) = self.collectives.remove(&collective) {
+            self.ended_collectives.push(running.ended(driver.now(), last));
+        }
+    }
+
+    /// A rank's message to a receive starts.
+    fn message_starts(&mut self, now: Time, rank: u32, to: u32, at: u32) {
+        self.ranks[rank as usize].begins(now, Doing::Moves);
+        let receipt = &mut self.receipts[to as usize][at as usize];
+        if *receipt == Receipt::Awaited {
+            *receipt = Receipt::Moves;
+            self.ranks[to as usize].ends(now, Doing::Waits);
+            self.ranks[to as usize].begins(now, Doing::Moves);
+            let since = self.awaited.remove(&(to, at)).unwrap_or(now);
+            self.delays(rank, now.since(since).0);
+        } else {
+            *receipt = Receipt::Sent;
+        }
+    }
+
+    /// A receive starts; it ends if its message is there.
+    fn receive(&mut self, now: Time, rank: u32, number: u32) {
+        let receipt = &mut self.receipts[rank as usize][number as usize];
+        match *receipt {
+            Receipt::Arrived => self.end(now, rank, number),
+            Receipt::Sent => {
+                *receipt = Receipt::Moves;
+                self.ranks[rank as usize].begins(now, Doing::Moves);
+            }
+            Receipt::Open | Receipt::Awaited | Receipt::Moves => {
+                *receipt = Receipt::Awaited;
+                self.awaited.insert((rank, number), now);
+                self.ranks[rank as usize].begins(now, Doing::Waits);
             }
         }
     }
 
-    /// A receive has started, or its message has arrived: the second of them ends it.
-    fn half_done(&mut self, rank: u32, number: u32) {
-        let half = &mut self.halves[rank as usize][number as usize];
-        match std::mem::replace(half, Half::One) {
-            Half::Neither => {}
-            Half::One => self.end(rank, number),
+    /// A message's last byte arrives; its receive ends if it has started.
+    fn message_arrives(&mut self, now: Time, rank: u32, number: u32) {
+        let receipt = &mut self.receipts[rank as usize][number as usize];
+        if std::mem::replace(receipt, Receipt::Arrived) == Receipt::Moves {
+            self.ranks[rank as usize].ends(now, Doing::Moves);
+            self.end(now, rank, number);
         }
     }
 
-    fn end(&mut self, rank: u32, number: u32) {
+    /// Others have waited for a rank.
+    fn delays(&mut self, rank: u32, waited: u64) {
+        let delays = &mut self.ranks[rank as usize].row.delays_ps;
+        *delays = delays.saturating_add(waited);
+    }
+
+    fn end(&mut self, now: Time, rank: u32, number: u32) {
         self.left -= 1;
+        self.ranks[rank as usize].operation_ends(now);
         let ready = &mut self.ready;
         self.progress.ends(rank, number, |other| ready.push_back((rank, other)));
     }
@@ -206,9 +289,10 @@ impl Application for Trace {
         match self.cargo[number as usize] {
             Cargo::Part { collective, number } => self.arrived(driver, collective, number),
             Cargo::Message { rank, number } => {
-                self.end(rank, number);
+                self.ranks[rank as usize].ends(driver.now(), Doing::Moves);
+                self.end(driver.now(), rank, number);
                 if let Work::Send { to, at, .. } = file.ranks()[rank as usize][number as usize].work {
-                    self.half_done(to, at);
+                    self.message_arrives(driver.now(), to, at);
                 }
             }
         }
@@ -221,7 +305,8 @@ impl Application for Trace {
                 let processor = &mut self.processors[place as usize];
                 if let Some(number) = processor.computes.take() {
                     let rank = processor.rank;
-                    self.end(rank, number);
+                    self.ranks[rank as usize].ends(driver.now(), Doing::Computes);
+                    self.end(driver.now(), rank, number);
                 }
                 self.compute(driver, &file, place as usize);
                 self.go_on(driver);
@@ -235,6 +320,9 @@ impl Application for Trace {
         let took = self.ended.unwrap_or_else(|| view.now());
         record.queries.push(round_row(0, 0, took, self.ended.is_some(), timeouts));
         record.flows.extend(self.transfers.rows(view, 0));
+        record.collectives.extend(self.ended_collectives.iter().cloned());
+        record.collectives.extend(self.collectives.values().map(Running::cut_off));
+        record.ranks.extend(self.ranks.iter().map(|rank| rank.row_at(view.now())));
         record.payload_bytes = self.transfers.delivered(view);
         record.measured = view.now();
     }
