@@ -24,6 +24,32 @@ fn watches(index: i32) -> bool {
         .any(|link| matches!(link.info, LinkTypeInfo::Tcx(tcx) if i32::try_from(tcx.ifindex) == Ok(index)))
 }
 
+fn counts_seconds_without_root() {
+    let nobody = 65_534;
+    let mut counting = Command::new(PROGRAM);
+    counting.args(["watch", "--interface", "lo", "--for", "1s", "--json"]).uid(nobody).gid(nobody);
+    let counted = counting.output().expect("it runs");
+    let row: Value = serde_json::from_slice(&counted.stdout).expect("a row");
+    assert!(row["type"] == "counters-only" && row["bytes"].is_u64(), "{row}");
+    assert!(String::from_utf8_lossy(&counted.stderr).contains("needs root"), "{counted:?}");
+    assert_eq!(counting.args(["--write", "/nowhere"]).status().expect("it runs").code(), Some(3));
+}
+
+/// Saved files can be read by their owner alone, and have neither addresses nor data.
+fn are_private(files: &[&str]) {
+    assert_eq!(files.len(), 3, "{files:?}");
+    for file in files {
+        let mode = fs::metadata(file).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{file}");
+    }
+    let capture = fs::read(files[0]).expect("a capture");
+    assert!(
+        capture.len() > 10_000 && !capture.windows(4).any(|part| part == [127, 0, 0, 1]),
+        "headers without addresses"
+    );
+    assert!(!capture.windows(100).any(|part| part.iter().all(|byte| *byte == 0)), "no data");
+}
+
 #[test]
 fn counts_the_connections_of_a_burst() {
     if support::skips() {
@@ -38,14 +64,7 @@ fn counts_the_connections_of_a_burst() {
     assert_eq!(missing.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&missing.stderr).contains("--interface fanin-none"), "{missing:?}");
 
-    let nobody = 65_534;
-    let mut counting = Command::new(PROGRAM);
-    counting.args(["watch", "--interface", "lo", "--for", "1s", "--json"]).uid(nobody).gid(nobody);
-    let counted = counting.output().expect("it runs");
-    let row: Value = serde_json::from_slice(&counted.stdout).expect("a row");
-    assert!(row["type"] == "counters-only" && row["bytes"].is_u64(), "{row}");
-    assert!(String::from_utf8_lossy(&counted.stderr).contains("needs root"), "{counted:?}");
-    assert_eq!(counting.args(["--write", "/nowhere"]).status().expect("it runs").code(), Some(3));
+    counts_seconds_without_root();
 
     let mut idle = Command::new(PROGRAM).args(["watch", "--interface", "watched"]).spawn().expect("it runs");
     wait_until("the sensor", || watches(7701));
@@ -85,17 +104,7 @@ fn counts_the_connections_of_a_burst() {
 
     let [files] = of("saved")[..] else { panic!("one is saved: {text}") };
     let files: Vec<&str> = files["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    assert_eq!(files.len(), 3, "{files:?}");
-    for file in &files {
-        let mode = fs::metadata(file).expect("a file").permissions().mode();
-        assert_eq!(mode & 0o777, 0o600, "{file}");
-    }
-    let capture = fs::read(files[0]).expect("a capture");
-    assert!(
-        capture.len() > 10_000 && !capture.windows(4).any(|part| part == [127, 0, 0, 1]),
-        "headers without addresses"
-    );
-    assert!(!capture.windows(100).any(|part| part.iter().all(|byte| *byte == 0)), "no data");
+    are_private(&files);
 
     let file = fs::read_dir(&hours).expect("a folder").next().expect("a file").expect("an entry").path();
     let summary = Command::new(PROGRAM).args(["watch", "--json", "--summary"]).arg(&file).output().expect("it runs");

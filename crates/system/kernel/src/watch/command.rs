@@ -1,7 +1,7 @@
 //! The command `watch`.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use crate::watch::burst::{Burst, Finder};
 use crate::watch::counters::{self, Counters};
 use crate::watch::figures::Figures;
 use crate::watch::hours::Hours;
+use crate::watch::live::Live;
 use crate::watch::metrics::Metrics;
 use crate::watch::row::{BurstRow, Row, WaitRow};
 use crate::watch::save::{SaveOptions, Saver};
@@ -63,6 +64,8 @@ struct Scale {
     zero: Duration,
     link_mbit: u64,
     is_assumed: bool,
+    /// Bytes of a bin at half of the rate.
+    limit: u64,
 }
 
 impl Scale {
@@ -192,6 +195,11 @@ struct Watch<'a> {
     key: Option<Key>,
     metrics: Option<Metrics>,
     hours: Option<Hours>,
+    /// In a terminal.
+    live: Option<Live>,
+    /// Largest bin since the line was shown, and when that was.
+    largest: u64,
+    shown: Duration,
 }
 
 impl Watch<'_> {
@@ -214,19 +222,35 @@ impl Watch<'_> {
             let note = "has no link of its own: assuming";
             writeln!(io::stderr(), "note: {device} {note} {ASSUMED_MBIT} Mbit/s; --rate-mbit sets it")?;
         }
-        let scale = Scale { bin: options.bin, zero, link_mbit, is_assumed };
+        let scale = Scale { bin: options.bin, zero, link_mbit, is_assumed, limit: settings.limit };
         let finder = Finder::new(settings.limit, settings.longest_pause);
         let metrics = options.metrics.map(|address| Metrics::serve(address, device)).transpose()?;
         let now = clock(ClockId::CLOCK_REALTIME)?;
         let hours = options.write.as_ref().map(|folder| Hours::new(folder, device, now)).transpose()?;
-        Ok(Watch { options, scale, sensor, finder, saver, waits: observe_waits()?, key, metrics, hours })
+        let live = (!options.json && io::stdout().is_terminal()).then(Live::default);
+        Ok(Watch {
+            options,
+            scale,
+            sensor,
+            finder,
+            saver,
+            waits: observe_waits()?,
+            key,
+            metrics,
+            hours,
+            live,
+            largest: 0,
+            shown: Duration::ZERO,
+        })
     }
 
     /// Takes bins, and prints the bursts that ended.
     fn step(&mut self) -> Result<(), Trouble> {
         let now = monotonic()?;
         let current = self.scale.bin_at(now);
+        let mut largest = 0;
         for bin in self.sensor.bins(current)? {
+            largest = largest.max(bin.bytes);
             let ended = self.finder.push(&bin);
             self.report(ended)?;
         }
@@ -238,11 +262,25 @@ impl Watch<'_> {
             Some(saver) => saver.tick(now, &self.sensor.object)?,
             None => None,
         };
-        saved.map_or(Ok(()), |row| self.print(&Row::Saved(row)))
+        saved.map_or(Ok(()), |row| self.print(&Row::Saved(row)))?;
+        self.show(largest, now)
+    }
+
+    /// Shows the latest seconds in a terminal.
+    fn show(&mut self, largest: u64, now: Duration) -> Result<(), Trouble> {
+        let full = 2 * self.scale.limit;
+        self.largest = self.largest.max(largest);
+        let Some(live) = self.live.as_mut().filter(|_| now >= self.shown + POLL) else { return Ok(()) };
+        write!(io::stdout(), "{}", live.step(self.largest, full, self.scale.link_mbit))?;
+        (self.largest, self.shown) = (0, now);
+        io::stdout().flush().map_err(Trouble::from)
     }
 
     /// Reports the bursts until now.
     fn end(mut self) -> Result<(), Trouble> {
+        if self.live.take().is_some() {
+            write!(io::stdout(), "{}", Live::ERASE)?;
+        }
         self.sensor.detach();
         for bin in self.sensor.bins(u64::MAX)? {
             let ended = self.finder.push(&bin);
@@ -310,6 +348,9 @@ impl Watch<'_> {
     }
 
     fn print(&self, row: &Row) -> Result<(), Trouble> {
+        if self.live.is_some() {
+            write!(io::stdout(), "{}", Live::ERASE)?;
+        }
         print(row, self.options.json)
     }
 }

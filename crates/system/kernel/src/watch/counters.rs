@@ -30,7 +30,7 @@ impl Counters {
             let text = fs::read_to_string(folder.join(name)).map_err(|error| {
                 Trouble::Input(format!("--interface {device}: {error}; `ip link` lists this machine's network devices"))
             })?;
-            text.trim().parse().map_err(|_| Trouble::Environment(format!("{name} of {device} is no number: {text}")))
+            text.trim().parse().map_err(|_| Trouble::Environment(format!("{name} of {device}: `{text}`, not a number")))
         };
         let (bytes, packets, dropped) = (own("rx_bytes")?, own("rx_packets")?, own("rx_dropped")?);
         let texts = ["/proc/net/snmp", "/proc/net/netstat"].map(fs::read_to_string);

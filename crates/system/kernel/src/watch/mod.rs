@@ -16,6 +16,8 @@ mod heads;
 #[cfg(feature = "load")]
 mod hours;
 #[cfg(feature = "load")]
+mod live;
+#[cfg(feature = "load")]
 mod metrics;
 #[cfg(feature = "load")]
 pub mod save;
