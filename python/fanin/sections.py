@@ -39,6 +39,10 @@ class Fabric(TypedDict, total=False):
 
     kind: str
     """Topology of the network. Use "star", "leaf-spine", "fat-tree" or "edges". Default: "star"."""
+    topology: str
+    """htsim's topology file (.topo): a leaf-spine or fat-tree fabric, with the rates and the delay of its
+    links. It replaces kind, the other keys of its shape, link.rate and link.delay. Use the path of a file,
+    relative to the scenario's, or "none". Default: "none"."""
     edges: list[str]
     """Links of an "edges" fabric: two nodes, then optionally a rate and a delay, such as "tor1 spine1 40
     Gbit/s". These override [link]. Hosts are client and server1, server2, ..., or a range such as server1..8;
@@ -1002,6 +1006,11 @@ class Uet(TypedDict, total=False):
     timeout: str
     """Time beyond six drains of a full port after which an unacknowledged packet is sent again; at least a
     round trip. Use a time with its unit, such as "25 us"; at least 1 us. Default: "15 us"."""
+    spraying: str
+    """Choice of each packet's path among equal ones: at random, or recycled from packets that arrived without
+    a mark (REPS). Use "random" or "reps". Default: "random"."""
+    paths: int
+    """Entropies, by which switches select paths. Use a whole number; 1 to 65536. Default: 64."""
 
 
 class Gss(TypedDict, total=False):

@@ -212,6 +212,15 @@ export type Phases = { scheme: string,
   /** The sweep point, in words. */
   at: string, seed: number, chart: DrawnChart, };
 
+/** The ranks of a trace, at one point. */
+export type Ranks = {
+  /** Exposed communication: time in which a rank moved data or awaited others, and did not compute; mean over ranks and seeds. */
+  exposed_ms: number,
+  /** Part of the time that a rank moved data in which it also computed, mean over ranks and seeds; absent if none moved data. */
+  hidden_share: number | null,
+  /** The slowest rank: for which the others waited longest, mean over seeds; absent if none waited. */
+  slowest: SlowestRank | null, };
+
 /** The data of the page; its JSON has this form. */
 export type Report = {
   /** Schema version: 1. */
@@ -357,7 +366,7 @@ export type ReportRow = {
   /** Time from the start of the first operation to the end of the last one of a job: all-reduces, all-to-alls, pulls, a trace, a shuffle
    * or a MapReduce job; mean over seeds, with a 95 % CI. Absent for other workloads, and if an operation of some run did not end. */
   job_ms: Interval | null,
-  /** Bus bandwidth of finished all-reduces or all-to-alls, as NCCL's tests report it; mean over seeds, with a 95 % CI. Absent for other
+  /** Bus bandwidth of finished all-reduces, all-to-alls or a trace's collectives, as NCCL's tests report it; mean over seeds, with a 95 % CI. Absent for other
    * workloads, and if no operation of some run finished. */
   bus_gbytes_per_s: Interval | null,
   /** Goodput at which the busiest link would carry the runs' flows without a break, if all of them were there from the start; absent
@@ -375,7 +384,9 @@ export type ReportRow = {
   /** Smallest share of a sending host in the delivered bytes, likewise. */
   sender_share_min: Interval | null,
   /** Congestion notifications per second of each queue pair that received any, likewise. */
-  cnps_per_qp_s: Interval | null, };
+  cnps_per_qp_s: Interval | null,
+  /** Ranks of a trace; absent for other workloads. */
+  ranks: Ranks | null, };
 
 /** A scheme and its collapse points, one per curve, if the seeds decide it. */
 export type SchemeFacts = { label: string,
@@ -456,6 +467,21 @@ export type Slowest = {
   of: number,
   /** Goodput without them, mean over seeds. */
   goodput_mbps: number, };
+
+/** The rank that the others wait for; means over seeds. */
+export type SlowestRank = {
+  /** Its host. */
+  host: number,
+  /** Time for which the others waited for it, together. */
+  delays_ms: number,
+  /** Time in which it computed. */
+  compute_ms: number,
+  /** Time in which it moved data and did not compute. */
+  network_ms: number,
+  /** Time in which it only awaited others. */
+  waiting_ms: number,
+  /** Cause of its delay: `compute` or `network`, whichever exceeds the mean of all ranks by more. */
+  because: string, };
 
 /** Times in ms with six digits; all `None` if nothing started. */
 export type Spread = {

@@ -141,3 +141,25 @@ fn recycled_entropies_avoid_a_slow_path() {
     let [random, reps] = ["random", "reps"].map(beside_a_slow_link);
     assert!(reps < 0.8 * random, "{reps} ms, random {random} ms");
 }
+
+/// Each of 1,024 hosts of a fat tree sends 2 MB to another one, with REPS. Times are those of uet-htsim (commit 40ccb05, nscc,
+/// `-load_balancing_algo reps`, `fat_tree_1024.topo`), us.
+#[test]
+fn permutation_takes_as_long_as_in_uet_htsim() {
+    const HOSTS: u32 = 1_024;
+    let (median, largest) = (202.7, 221.7);
+    let flow = |host: u32| format!("{host}->{} id {} start 0 size 2000000\n", (389 * host + 57) % HOSTS, host + 1);
+    let flows = format!("Nodes {HOSTS}\nConnections {HOSTS}\n{}", (0..HOSTS).map(flow).collect::<String>());
+    let text = INCAST.replace("arity = 8 ", "arity = 16 ").replace("placement = \"spread\"", "placement = \"by-rack\"");
+    let (network, _) = text.split_once("[workload]").unwrap();
+    let text = format!("{network}[uet]\nspraying = \"reps\"\n[workload]\nkind = \"flows\"\nfile = \"a.cm\"\n");
+    let read = |path: &str| Ok((path.to_string(), flows.clone().into_bytes()));
+    let scenario = Scenario::parse("permutation.toml", &text).unwrap();
+    let tables = run(&scenario.variants_with(&read).unwrap()[0].at(0, 1).unwrap());
+    let mut times: Vec<f64> = tables.flows.iter().map(|flow| flow.fct_ps.expect("it ends") as f64 / 1e6).collect();
+    times.sort_by(f64::total_cmp);
+    // Six links there and back for a handshake, against the way of the last acknowledgement.
+    let found = [times[times.len() / 2], times[times.len() - 1]].map(|time| time - 6.03);
+    let off = [found[0] / median - 1.0, found[1] / largest - 1.0];
+    assert!(off.iter().all(|off| off.abs() < 0.03), "{found:?}, not {median} and {largest}");
+}
