@@ -15,7 +15,7 @@ fn settings(keys: &str) -> Result<Settings, Problem> {
 
 #[test]
 fn topology_is_the_fabric() {
-    let settings = settings("placement = \"spread\"\n[workload]\nkind = \"shuffle\"\n").unwrap();
+    let settings = settings("hosts = 32\n[workload]\nkind = \"shuffle\"\nfragment = \"64 KiB\"\n").unwrap();
     let fabric = settings.network().unwrap();
     assert_eq!((settings.fabric.kind, settings.fabric.racks.0), (FabricKind::LeafSpine, Some(4)));
     assert_eq!(
