@@ -435,7 +435,7 @@ mod tests {
         let plain = anstream::adapter::strip_str(&ranks(&Axis::of(&[]), &summary, 200)).to_string();
         let cells: Vec<String> =
             plain.lines().skip(2).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-        assert_eq!(cells, ["16 newreno 2.50 ms 25.0 7 3.00 ms compute", "16 dctcp 0 ms none none"]);
+        assert_eq!(cells, ["16 newreno 2.50 ms 25.0 7 3.00 ms compute", "16 dctcp 0 us none none"]);
     }
 
     #[test]

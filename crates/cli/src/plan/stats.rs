@@ -96,6 +96,7 @@ mod tests {
         assert!(why(one.clone() + &output(10, "2", "1")).contains("`cmd_get` falls from 1000 to 10"));
         assert!(why(one.clone() + &output(1_000, "9", "1")).contains("answered 0 requests"));
         assert!(why(one.clone() + &one.replace("cmd_set", "sets")).contains("lacks `cmd_set`"));
-        assert!(why(one.clone() + &one.replace("STAT threads 4", "STAT threads nan")).contains("is not a number"));
+        let later = output(2_000, "2", "1").replace("STAT threads 4", "STAT threads nan");
+        assert!(why(one + &later).contains("`threads` is `nan`"));
     }
 }
