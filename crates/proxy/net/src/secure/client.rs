@@ -181,6 +181,10 @@ impl ClientGuard {
         if progress == Progress::Ends || said.len() + self.channel.holds() > MOST_REFUSALS {
             return Err(invalid("no login"));
         }
+        if progress == Progress::Failed {
+            // Before the response, so that a client that has it finds itself counted.
+            io.work.account.tenant().into_iter().for_each(|tenant| tenant.has_guessed(now));
+        }
         for piece in said.chunks(MOST_REFUSALS) {
             self.channel.put(piece)?;
         }
@@ -190,11 +194,7 @@ impl ClientGuard {
                 self.user = self.login.take().and_then(Login::into_user);
                 Ok(rest)
             }
-            Progress::Failed => {
-                io.work.account.tenant().into_iter().for_each(|tenant| tenant.has_guessed(now));
-                Ok(0)
-            }
-            Progress::Waits | Progress::Ends => Ok(0),
+            Progress::Failed | Progress::Waits | Progress::Ends => Ok(0),
         }
     }
 }
