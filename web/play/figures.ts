@@ -1,4 +1,5 @@
-// Living figures: a scenario of the documentation, simulated in the page for the values of one key. They start when they come into view.
+// Living figures: a scenario of the documentation, simulated in the page for the values of one key, or as it is with a walk through one of its
+// rounds. They start when they come into view.
 
 import "uplot/dist/uPlot.min.css";
 import "../src/style.css";
@@ -9,6 +10,7 @@ import { three, time } from "../src/format";
 import { Schemes } from "../src/schemes";
 import { timeline } from "../src/story";
 import { swarms } from "../src/swarms";
+import { walk } from "./walk";
 import { lacks, load } from "./load";
 import type { Workers } from "./workers";
 
@@ -24,6 +26,8 @@ class Figure {
   private readonly status = el("p", { class: "status", role: "status" });
   private readonly drawing = el("div", { class: "drawing" });
   private readonly reports = new Map<string, Report>();
+  /** Whether it is a walk through a round of the scenario as it is. */
+  private readonly walks: boolean;
   private change = 0;
 
   constructor(
@@ -32,11 +36,16 @@ class Figure {
   ) {
     this.path = place.dataset["path"] ?? "";
     this.values = (place.dataset["values"] ?? "").split(" | ");
+    this.walks = this.path === "";
   }
 
   async start(): Promise<void> {
     const missing = lacks();
     if (missing !== undefined) return this.place.replaceChildren(el("p", { role: "alert" }, missing));
+    if (this.walks) {
+      this.place.replaceChildren(this.status, this.drawing);
+      return this.show(0);
+    }
     const { values = {} } = await (await engine()).describe(this.text);
     const now = Math.max(0, this.values.indexOf(values[this.path] ?? ""));
     this.place.replaceChildren(this.control(now), this.status, this.drawing);
@@ -77,7 +86,7 @@ class Figure {
       this.reports.set(value, report);
       const schemes = new Schemes(report.schemes.map((scheme) => scheme.label));
       this.status.textContent = report.rows[0] ? figures(report.rows[0]) : "";
-      this.drawing.replaceChildren(...report.stories.map((story) => timeline(story, schemes)), ...swarms(report, schemes));
+      this.drawing.replaceChildren(...report.stories.map((story) => timeline(story, schemes, this.walks ? walk : undefined)), ...swarms(report, schemes));
     } catch (error) {
       if (change === this.change) this.status.textContent = error instanceof Error ? error.message : String(error);
     }
@@ -89,7 +98,8 @@ class Figure {
     const turn = last.then(async () => {
       if (change !== this.change) return undefined;
       const all = await engine();
-      return all.compare(await all.setValue(this.text, this.path, value), 1, true, () => undefined);
+      const text = this.walks ? this.text : await all.setValue(this.text, this.path, value);
+      return all.compare(text, 1, true, () => undefined);
     });
     last = turn.catch(() => undefined);
     const step = await turn;
@@ -102,7 +112,9 @@ class Figure {
 /** The figures of a run in one line. */
 function figures(row: ReportRow): string {
   const mean = row.qct_ms.mean === null ? "" : `, ${time(row.qct_ms.mean)} for an average request`;
-  return `${three(row.goodput_mbps.mean)} Mbit/s${mean}; ${three(row.drops)} packets dropped and ${three(row.timeouts)} timeouts in ${three(row.rounds)} requests.`;
+  const { pauses } = row;
+  const paused = pauses === null ? "" : ` ${three(pauses.links)} links were paused, ${three(pauses.spread_share * 100)} % of the times by a port that was paused itself.`;
+  return `${three(row.goodput_mbps.mean)} Mbit/s${mean}; ${three(row.drops)} packets dropped and ${three(row.timeouts)} timeouts in ${three(row.rounds)} requests.${paused}`;
 }
 
 const seen = new IntersectionObserver((entries) => {

@@ -77,6 +77,7 @@ export default function (config) {
     // A scenario after such a comment is also a figure that runs (web/play/figures.ts).
     const usual = markdown.renderer.rules.html_block;
     markdown.renderer.rules.html_block = (tokens, i, ...rest) => {
+      if (tokens[i].content === "<!-- walk -->\n") return '<div class="living"></div>\n';
       const [, path, values] = /^<!-- figure: (\S+) = (.*) -->\n$/.exec(tokens[i].content) ?? [];
       if (path === undefined) return usual(tokens, i, ...rest);
       return `<div class="living" data-path="${path}" data-values="${markdown.utils.escapeHtml(values)}"></div>\n`;

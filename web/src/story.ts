@@ -18,8 +18,11 @@ export function stories(report: Report, schemes: Schemes): HTMLElement[] {
   return [section("inside", "Inside one run", el("p", {}, guide), ...articles)];
 }
 
+/** What is beside a timeline, and can show a part of its time. */
+export type Beside = (story: Timeline, show: (from_us: number, to_us: number) => void) => HTMLElement;
+
 /** The timeline of a run. */
-export function timeline(story: Timeline, schemes: Schemes): HTMLElement {
+export function timeline(story: Timeline, schemes: Schemes, beside?: Beside): HTMLElement {
   const panels = new Panels(story);
   const title = el("h3", {}, swatch(schemes, story.scheme), `${story.scheme}, ${story.at}`);
   const into = story.start_ms > 0 ? `, ${time(story.start_ms)} into the run` : "";
@@ -34,7 +37,8 @@ export function timeline(story: Timeline, schemes: Schemes): HTMLElement {
     panels.servers.frame,
     el("figcaption", {}, `Time is since the start of the first round shown${into}. Dotted line: a round ends. Red line: a timeout. Shaded: nothing reaches the client. ${LEGEND}`),
   );
-  const whole = el("article", {}, title, el("p", {}, story.says), figure);
+  const shown = beside === undefined ? figure : el("div", { class: "walk" }, beside(story, (from, to) => panels.zoom(ms(from), ms(to))), figure);
+  const whole = el("article", {}, title, el("p", {}, story.says), shown);
   schemes.onChange(() => (whole.hidden = !schemes.shows(story.scheme)));
   return whole;
 }
@@ -123,7 +127,7 @@ class Panels {
     return this.left;
   };
 
-  private zoom(min: number, max: number): void {
+  zoom(min: number, max: number): void {
     this.view = [min, max];
     for (const chart of [this.queue, this.limits, this.servers]) {
       const { min: low, max: high } = chart.u?.scales["x"] ?? {};

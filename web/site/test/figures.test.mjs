@@ -19,11 +19,11 @@ async function slide(page, figure, steps) {
 }
 
 describeSite("living figures", (open) => {
-  test("show a round, a timeout, a threshold and five cures", async (t) => {
+  test("show a round, a timeout, a threshold, pauses and five cures", async (t) => {
     const { page, heard } = await open(t, "docs/incast.html");
     const places = page.locator(".living");
-    assert.equal(await places.count(), 4);
-    const [rounds, gap, threshold, cures] = [0, 1, 2, 3].map((place) => places.nth(place));
+    assert.equal(await places.count(), 6);
+    const [rounds, gap, threshold, pauses, cures] = [0, 2, 3, 4, 5].map((place) => places.nth(place));
 
     await rounds.scrollIntoViewIfNeeded();
     const eight = await figures(rounds);
@@ -45,6 +45,14 @@ describeSite("living figures", (open) => {
     const small = await figures(threshold, usual.text);
     assert.ok(small.goodput < usual.goodput && usual.timeouts === 0, small.text);
 
+    await pauses.scrollIntoViewIfNeeded();
+    const four = await figures(pauses);
+    const [, links] = / ([\d,]+) links were paused/.exec(four.text);
+    assert.ok(Number(links) > 5 && four.drops === 0, four.text);
+    await slide(page, pauses, 2);
+    const roomy = await figures(pauses, four.text);
+    assert.ok(!roomy.text.includes("paused") && roomy.drops === 0, roomy.text);
+
     await cures.scrollIntoViewIfNeeded();
     const none = await figures(cures);
     assert.ok(none.timeouts > 0);
@@ -55,7 +63,36 @@ describeSite("living figures", (open) => {
       if (["newreno+m21", "newreno+gss", "sicc"].includes(cure)) assert.equal(last.timeouts, 0, last.text);
       assert.ok((await cures.locator("canvas, svg").count()) > 0, cure);
     }
-    if (process.env.SHOTS) for (const [place, figure] of [rounds, gap, threshold, cures].entries()) await figure.screenshot({ path: `${process.env.SHOTS}/${place}.png` });
+    if (process.env.SHOTS) for (const [place, figure] of [rounds, gap, threshold, pauses, cures].entries()) await figure.screenshot({ path: `${process.env.SHOTS}/${place}.png` });
+    assert.deepEqual(await seriousFindings(page), []);
+    assert.deepEqual(heard.errors, []);
+  });
+
+  test("walk through a round with the figures of its run", async (t) => {
+    const { page, heard } = await open(t, "docs/incast.html");
+    const figure = page.locator(".living").nth(1);
+    await figure.scrollIntoViewIfNeeded();
+    const steps = figure.locator(".steps li");
+    await steps.first().waitFor({ timeout: 60_000 });
+    const titles = await steps.locator("button").allTextContents();
+    assert.deepEqual(titles, ["Requests", "The queue grows", "Packets are lost", "Silence", "A timer fires", "The end"]);
+    const says = Object.fromEntries(titles.map((title, place) => [title, place]));
+    const text = async (title) => await steps.nth(says[title]).locator("p").textContent();
+    const ms = (amount, unit) => Number(amount) * { "µs": 1e-3, ms: 1, s: 1e3 }[unit];
+    const times = async (title) => [...(await text(title)).matchAll(/([\d.]+) (µs|ms|s)\b/g)].map(([, amount, unit]) => ms(amount, unit));
+    // The wait is a timeout of 200 ms or more, it ends with the timer, and the round with it.
+    const [calm, wait] = await times("Silence");
+    const [fired, resumed] = await times("A timer fires");
+    const [whole, moved] = await times("The end");
+    assert.ok(wait >= 199 && calm < 5, await text("Silence"));
+    assert.ok(Math.abs(calm + wait - resumed) < 1 && fired <= resumed && resumed <= whole, await text("A timer fires"));
+    assert.ok(Math.abs(whole - wait - moved) < 1.5, await text("The end"));
+    const [, lost] = /drops (\d+) packets?/.exec(await text("Packets are lost"));
+    const { drops } = await figures(figure);
+    assert.ok(Number(lost) > 0 && Number(lost) <= drops, `${lost} of ${drops}`);
+    // A chosen step shows its time.
+    await steps.nth(says["Packets are lost"]).locator("button").click();
+    assert.equal(await figure.locator('.steps li[aria-current="step"] button').textContent(), "Packets are lost");
     assert.deepEqual(await seriousFindings(page), []);
     assert.deepEqual(heard.errors, []);
   });

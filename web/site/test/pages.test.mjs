@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { globSync } from "tinyglobby";
+import { seriousFindings } from "../../test/browser.mjs";
 import { describeSite, SITE } from "./served.mjs";
 
 const PHONE = { width: 390, height: 844 };
 
 describeSite("every page", (open) => {
-  test("fits a phone, in light and dark, and no page writes to the console", async (t) => {
+  test("fits a phone and is accessible, in light and dark, and no page writes to the console", async (t) => {
     const pages = globSync("**/*.html", { cwd: SITE }).filter((page) => !page.startsWith("pagefind/"));
     const { page, heard } = await open(t, "search.html", { viewport: PHONE });
     const site = new URL(".", page.url()).href;
@@ -17,6 +18,7 @@ describeSite("every page", (open) => {
       await page.locator("main").waitFor();
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
       if (width > PHONE.width) wrong.push(`${name}: ${width} px`);
+      wrong.push(...(await seriousFindings(page)).map((finding) => `${name}: ${finding}`));
       wrong.push(...heard.errors.splice(0).map((error) => `${name}: ${error}`));
     }
     assert.deepEqual(wrong, []);
