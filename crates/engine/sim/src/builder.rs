@@ -11,6 +11,7 @@ use fanin_transport::Transport;
 use fanin_units::Time;
 
 use crate::engine::{self, Running};
+use crate::fetch;
 use crate::link::Departures;
 use crate::network::{Card, Clients, Config, HostTicks, PacketFaults, Ports, ReceiveWindows, Switches};
 use crate::occupancy::Occupancy;
@@ -234,6 +235,7 @@ impl<T: Transport> Builder<T> {
 
     /// Whether packets of the run touch more memory than is near.
     fn is_large(&self) -> bool {
-        f64::from(self.fabric.hosts()) * HOST_BYTES + self.config.connections as f64 * CONNECTION_BYTES > NEAR
+        let bytes = f64::from(self.fabric.hosts()) * HOST_BYTES + self.config.connections as f64 * CONNECTION_BYTES;
+        fetch::HAS_EFFECT && bytes > NEAR
     }
 }

@@ -1,6 +1,9 @@
 //! Memory prefetch. A run with thousands of endpoints and links exceeds the processor's cache, and nearly every packet is for
 //! another endpoint than the last: each would wait for memory in turn.
 
+/// Whether prefetching has an effect on this architecture.
+pub(crate) const HAS_EFFECT: bool = cfg!(target_arch = "x86_64");
+
 /// Bytes of a line of a cache.
 pub(crate) const LINE: usize = 64;
 
