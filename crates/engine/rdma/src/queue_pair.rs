@@ -47,14 +47,12 @@ impl QueuePair {
         if self.phase == Phase::Open && self.sender.ready_at <= call.now {
             self.send_next(call);
         }
-        let paced = match self.phase == Phase::Open && self.sender.next(call.settings).is_some() {
+        let paced = match self.phase == Phase::Open && self.sender.next_bytes(call.settings).is_some() {
             true => self.sender.ready_at,
             false => Time::NEVER,
         };
         let timeout = self.times_out(call.settings.timeout);
-        // A sender without data catches up with its algorithm's timers when it has some.
-        let law = if self.sender.is_idle() { Time::NEVER } else { self.sender.law.deadline() };
-        self.deadline = self.opens_again.min(timeout).min(paced).min(law);
+        self.deadline = self.opens_again.min(timeout).min(paced).min(self.sender.hastens_at(call.settings));
     }
 
     fn send_next(&mut self, call: Calling<'_, '_, impl Wire>) {
@@ -161,6 +159,7 @@ impl Transport for QueuePair {
     }
 
     fn close(&mut self, call: Calling<'_, '_, impl Wire>) {
+        self.sender.catch_up(call.now, call.settings);
         self.sender.closing = true;
         self.go_on(call);
     }
@@ -181,6 +180,7 @@ impl Transport for QueuePair {
         if self.phase == Phase::Reset {
             return Progress::NONE;
         }
+        self.sender.catch_up(call.now, call.settings);
         let header = Header::of(packet);
         let mut progress = Progress::NONE;
         match header.kind {
@@ -202,6 +202,7 @@ impl Transport for QueuePair {
     }
 
     fn started(&mut self, call: Calling<'_, '_, impl Wire>, payload: u32) {
+        self.sender.catch_up(call.now, call.settings);
         let wire_bytes = call.settings.data_bytes(payload) + call.settings.framing;
         self.sender.started(call.now, wire_bytes, call.settings);
         self.go_on(call);

@@ -96,6 +96,7 @@ impl Sender {
             self.begins.push_back(self.written);
         }
         let was_idle = self.is_idle();
+        self.expire(now, settings);
         self.written += bytes;
         // An idle queue pair takes the first message at once.
         self.begin_message(now, if was_idle { Time::ZERO } else { cost }, settings);
@@ -116,19 +117,21 @@ impl Sender {
 
     /// The next packet, if the window has room for it and none waits in the card.
     pub fn next(&self, settings: &Settings) -> Option<Next> {
+        self.next_bytes(settings).map(|Block { start, end }| self.packet(start, end, settings))
+    }
+
+    /// Where the next packet begins, and where it ends at the latest; as [`Sender::next`].
+    pub fn next_bytes(&self, settings: &Settings) -> Option<Block> {
         if self.in_card {
             return None;
         }
         if let Some(repair) = &self.repair
             && let Some(hole) = blocks::hole(&repair.kept, self.acked.max(repair.sent_before), repair.lost_before)
         {
-            return Some(self.packet(hole.start, hole.end.min(self.written), settings));
+            return Some(Block { start: hole.start, end: hole.end.min(self.written) });
         }
-        if self.is_window_full(settings) {
-            return None;
-        }
-        let ends = self.next >= self.written;
-        (!ends || self.closing && self.next == self.written).then(|| self.packet(self.next, self.written, settings))
+        let has_more = self.next < self.written || self.closing && self.next == self.written;
+        (has_more && !self.is_window_full(settings)).then_some(Block { start: self.next, end: self.written })
     }
 
     /// The packet at a place before `until`, or the end of the stream. None has bytes of two messages.
@@ -235,11 +238,33 @@ impl Sender {
         is_news
     }
 
-    /// Serves the algorithm's timers.
+    /// Serves the algorithm's timers up to now.
     pub fn expire(&mut self, now: Time, settings: &Settings) {
+        self.catch_up(now, settings);
+        if self.law.deadline() <= now {
+            self.serve_law(now, settings);
+        }
+    }
+
+    /// Serves the algorithm's timers that were due before now: nothing wakes a sender for those that only lower its rate. One without data
+    /// catches up when it has some.
+    #[inline]
+    pub fn catch_up(&mut self, now: Time, settings: &Settings) {
+        while self.law.deadline() < now && !self.is_idle() {
+            self.serve_law(self.law.deadline(), settings);
+        }
+    }
+
+    fn serve_law(&mut self, now: Time, settings: &Settings) {
         let before = self.law.rate();
         self.law.expire(now);
         self.retime(now, before, settings);
+    }
+
+    /// When the algorithm may let the next packet leave earlier.
+    pub fn hastens_at(&self, settings: &Settings) -> Time {
+        let matters = settings.retimes || settings.window.is_some();
+        if !matters || self.is_idle() { Time::NEVER } else { self.law.rises_at() }
     }
 
     /// The rate may have changed while the next packet waits for its time.

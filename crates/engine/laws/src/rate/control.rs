@@ -58,6 +58,12 @@ pub trait Control {
         Time::NEVER
     }
 
+    /// When a timer may next raise the rate; `NEVER` if none does. A timer that lowers it may be served late, before the rate is next used,
+    /// with the time at which it was due.
+    fn rises_at(&self) -> Time {
+        self.deadline()
+    }
+
     /// Its timers are due.
     fn expire(&mut self, _now: Time) {}
 

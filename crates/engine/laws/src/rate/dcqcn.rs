@@ -199,6 +199,14 @@ impl Control for Dcqcn {
         self.cut_at.min(self.increase_at)
     }
 
+    fn rises_at(&self) -> Time {
+        // A cut puts the next increase off.
+        match self.cut_at <= self.increase_at {
+            true => self.cut_at.saturating_add(self.settings.increase_interval),
+            false => self.increase_at,
+        }
+    }
+
     fn expire(&mut self, now: Time) {
         if self.cut_at <= now {
             self.cut(now);

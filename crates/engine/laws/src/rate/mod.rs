@@ -183,6 +183,10 @@ impl Control for Law {
         self.of().deadline()
     }
 
+    fn rises_at(&self) -> Time {
+        self.of().rises_at()
+    }
+
     fn expire(&mut self, now: Time) {
         self.of_mut().expire(now);
     }

@@ -2,7 +2,7 @@
 
 use fanin_laws::rate::Kind;
 use fanin_rdma::QueuePair;
-use fanin_transport::{Bits, Packet, Phase, Progress, Timer, Transport};
+use fanin_transport::{Bits, Packet, Phase, Progress, SendLimit, Timer, Transport};
 use fanin_units::Time;
 
 use crate::end::{End, PACKET, starts};
@@ -85,15 +85,24 @@ fn marks_are_notified_at_most_once_in_an_interval() {
         let marked = Packet { bits: packet.bits | Bits::CE, ..*packet };
         let (_, acks) = receiver.receive(&marked);
         sender.receive(&acks[0]);
-        sender.end.deadline()
+        sender.end.notified()
     };
-    // The first notification begins DCQCN's grid of 4 us; the second packet's mark comes too early to be one.
-    let (us, grid) = (Time::from_micros, |us| Time::from_micros(us));
+    let us = Time::from_micros;
     sender.departs(1_000);
-    assert_eq!(sends_on(&data[0], us(10), &mut receiver, &mut sender), grid(14));
-    sender.expire();
-    assert!(sends_on(&data[1], us(30), &mut receiver, &mut sender) > us(300));
-    assert_eq!(sends_on(&data[2], us(60), &mut receiver, &mut sender), Time::NEVER, "all is acknowledged");
+    let line = sender.end.limit();
+    assert_eq!(sends_on(&data[0], us(10), &mut receiver, &mut sender), Some(1));
+    // The first notification begins DCQCN's grid of 4 us. Nothing wakes the sender for the cut, only for the increase 300 us later.
+    assert_eq!(sender.end.deadline(), us(314));
+    assert_eq!(sender.end.limit(), line);
+    // The second packet's mark comes too early to be notified; the cut was served before it.
+    assert_eq!(sends_on(&data[1], us(30), &mut receiver, &mut sender), Some(1));
+    let rate = |limit| if let SendLimit::Rate(rate) = limit { rate.0 } else { 0 };
+    // Alpha was 1, and has fallen by 5/1024 in each of four microseconds.
+    let share = rate(sender.end.limit()) as f64 / rate(line) as f64;
+    let kept = 1_019.0 / 1_024.0;
+    assert!((share - (1.0 - 0.5 * kept * kept * kept * kept)).abs() < 1e-4, "{share}");
+    assert_eq!(sends_on(&data[2], us(60), &mut receiver, &mut sender), Some(2));
+    assert_eq!(sender.end.deadline(), Time::NEVER, "all is acknowledged");
 }
 
 #[test]
