@@ -45,6 +45,9 @@ pub(crate) struct Calendar {
     /// Further keys of each bucket, as lists of nodes.
     heads: [u32; BUCKETS],
     nodes: Vec<Node>,
+    /// Number of nodes that belong to slots; the others are the timers'. And those of timers that are free.
+    slots: u32,
+    free: Vec<u32>,
     /// Rest of a bucket with several keys, earliest last; and its number.
     hand: Vec<Key>,
     of_hand: usize,
@@ -71,6 +74,8 @@ impl Calendar {
             firsts: Box::new([Key::NEVER; BUCKETS]),
             heads: [NIL; BUCKETS],
             nodes: vec![Node { key: Key::NEVER, next: NIL }; slots],
+            slots: slots as u32,
+            free: Vec::new(),
             hand: Vec::with_capacity(64),
             of_hand: 0,
             far: Heap::default(),
@@ -81,7 +86,7 @@ impl Calendar {
     pub fn emptied(&mut self) -> (Calendar, Vec<Key>) {
         self.serve(Time::NEVER);
         let keys = std::iter::from_fn(|| self.pop()).collect();
-        (Calendar { shift: self.shift, ..Calendar::new(1, self.nodes.len()) }, keys)
+        (Calendar { shift: self.shift, ..Calendar::new(1, self.slots as usize) }, keys)
     }
 
     /// Lower bound of all keys, from the wheel's buckets.
@@ -105,12 +110,21 @@ impl Calendar {
             return self.push_far(key);
         }
         let place = bucket as usize % BUCKETS;
+        if !self.push_first(place, key) {
+            self.push_behind(slot, place, key);
+        }
+    }
+
+    /// Insert a key into an empty bucket; whether it was empty.
+    #[inline(always)]
+    fn push_first(&mut self, place: usize, key: Key) -> bool {
         let (word, bit) = (&mut self.full[place / A_WORD], 1 << (place % A_WORD));
         if *word & bit != 0 {
-            return self.push_behind(slot, place, key);
+            return false;
         }
         *word |= bit;
         self.firsts[place] = key;
+        true
     }
 
     /// Insert a key that is not the first in its bucket.
@@ -120,7 +134,32 @@ impl Calendar {
         self.heads[place] = slot as u32;
     }
 
-    /// Insert a key that is likely to be far: a timer.
+    /// Insert a key that may be near or far: an endpoint's timer, of which there may be several.
+    #[inline(never)]
+    pub fn push_timer(&mut self, key: Key) {
+        let bucket = key.time() >> self.shift;
+        if bucket.wrapping_sub(self.base) >= BUCKETS as u64 {
+            return self.push_far(key);
+        }
+        let place = bucket as usize % BUCKETS;
+        if !self.push_first(place, key) {
+            let node = self.free.pop().unwrap_or_else(|| {
+                self.nodes.push(Node { key, next: NIL });
+                self.nodes.len() as u32 - 1
+            });
+            self.push_behind(node as usize, place, key);
+        }
+    }
+
+    /// A key has left its node.
+    #[inline]
+    fn left(&mut self, node: u32) {
+        if node >= self.slots {
+            self.free.push(node);
+        }
+    }
+
+    /// Insert a key that is likely to be far.
     #[inline(never)]
     pub fn push_far(&mut self, key: Key) {
         self.far.push(key);
@@ -163,6 +202,8 @@ impl Calendar {
     pub fn clear(&mut self) {
         self.hand.clear();
         (self.full, self.heads) = ([0; WORDS], [NIL; BUCKETS]);
+        self.nodes.truncate(self.slots as usize);
+        self.free.clear();
         self.far = Heap::default();
         self.look_at_far();
     }
@@ -175,10 +216,11 @@ impl Calendar {
     /// Take the least key from a bucket of two; `NEVER` as below.
     #[inline(never)]
     fn pop_of_two(&mut self, base: u64, place: usize) -> Key {
-        let first = self.firsts[place];
-        if let Some(&Node { key: last, next: NIL }) = self.nodes.get(self.heads[place] as usize)
+        let (first, head) = (self.firsts[place], self.heads[place]);
+        if let Some(&Node { key: last, next: NIL }) = self.nodes.get(head as usize)
             && last.min(first).time() < self.bound
         {
+            self.left(head);
             self.base = base;
             self.heads[place] = NIL;
             self.firsts[place] = last.max(first);
@@ -190,8 +232,11 @@ impl Calendar {
     /// Take the least key if it may be far, or one of several in a bucket; `NEVER` if none is within the time limit.
     #[inline(never)]
     fn pop_with_care(&mut self) -> Key {
-        let near = match self.next_word() {
-            Some((base, bits)) => self.first_of(A_WORD * word_of(base) + bits.trailing_zeros() as usize),
+        let place = |(base, bits): (u64, NonZeroU64)| A_WORD * word_of(base) + bits.trailing_zeros() as usize;
+        let place = self.next_word().map(place);
+        let near = match place {
+            Some(place) if self.heads[place] == NIL => self.firsts[place],
+            Some(place) => self.first_of(place),
             None => Key::NEVER,
         };
         let key = near.min(self.far_first);
@@ -199,9 +244,10 @@ impl Calendar {
             return Key::NEVER;
         }
         self.base = key.time() >> self.shift & !(A_WORD as u64 - 1);
-        match key == near {
-            true => self.take_of_hand(),
-            false => self.take_far(),
+        match place.filter(|_| key == near) {
+            Some(place) if self.heads[place] == NIL => self.empty(place),
+            Some(_) => self.take_of_hand(),
+            None => self.take_far(),
         }
         key
     }
@@ -220,6 +266,7 @@ impl Calendar {
         while let Some(&Node { key, next }) = self.nodes.get(head as usize) {
             let at = if sorted == 0 { self.hand.len() } else { self.hand.partition_point(|&later| later > key) };
             self.hand.insert(at, key);
+            self.left(head);
             head = next;
         }
         if sorted == 0 {
@@ -274,15 +321,19 @@ mod tests {
 
         #[test]
         fn keys_come_out_in_order_within_limit(
-            pushes: Vec<(u16, u8, bool)>, span in 1u64..5000, patience in 0u64..2000,
+            pushes: Vec<(u16, u8, u8)>, span in 1u64..5000, patience in 0u64..2000,
         ) {
             let mut calendar = Calendar::new(span, pushes.len());
             let (mut model, mut now) = (Vec::<Key>::new(), 0);
-            for (slot, &(ahead, pops, far)) in pushes.iter().enumerate() {
+            for (slot, &(ahead, pops, kind)) in pushes.iter().enumerate() {
                 // Many at the same time, and many near.
                 let ahead = if ahead % 3 == 0 { u64::from(ahead) } else { u64::from(ahead % 64) / 8 * 8 };
                 let key = Key::new(now + ahead, slot as u64);
-                if far { calendar.push_far(key) } else { calendar.push(slot, key) }
+                match kind % 3 {
+                    0 => calendar.push(slot, key),
+                    1 => calendar.push_timer(key),
+                    _ => calendar.push_far(key),
+                }
                 model.push(key);
                 model.sort_by(|a, b| b.cmp(a));
                 let until = Time(now + patience);

@@ -225,7 +225,7 @@ impl<P: Probe, T: Transport, O: Observer<P, T>> Running<P, T, O> {
             Some(link) => self.arrive(link),
             None => self.happen(key.event()),
         }
-        if T::REPORTS_STARTS {
+        if T::REPORTS_STARTS && !self.world.net.started.is_empty() {
             self.world.report_starts();
         }
     }

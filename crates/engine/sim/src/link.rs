@@ -497,10 +497,10 @@ impl Link {
         let slot = self.slots.get_mut(last);
         slot.due.rank = came_by.0;
         let (bytes, class) = (slot.packet.bytes(), slot.packet.packet.class.number());
-        if self.port.as_ref().is_some_and(|port| port.law.by_class) {
-            let of = |at: usize| self.slots.get(at).packet.packet.class.number();
-            // Queued packets are in the order of their classes.
-            let (mut from, mut to) = (first, last);
+        let of = |at: usize| self.slots.get(at).packet.packet.class.number();
+        // Queued packets are in the order of their classes.
+        if first < last && of(last - 1) < class && self.port.as_ref().is_some_and(|port| port.law.by_class) {
+            let (mut from, mut to) = (first, last - 1);
             while from < to {
                 let middle = from.midpoint(to);
                 if of(middle) < class { to = middle } else { from = middle + 1 }

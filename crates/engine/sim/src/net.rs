@@ -34,6 +34,9 @@ use crate::slot::Slot;
 pub(crate) use cards::{CardCounts, Cards};
 pub(crate) use faults::{ByLink, Faults, Lost};
 
+/// Span of near events in times over a link, where senders pace their packets.
+const PACED: u64 = 8;
+
 /// Distance of prefetching in a queue, in packets.
 pub(crate) const AHEAD: usize = 4;
 
@@ -113,9 +116,9 @@ impl<P: Probe> Net<P> {
         let config = &ports.config;
         let (framing, flow_seed) = (config.framing, config.seed);
         let links: Vec<Link> = fabric.links().iter().map(|link| Link::new(link, framing.gap)).collect();
-        // Twice the longest time over a link: no head of a FIFO arrives later.
+        // Twice the longest time over a link: no head of a FIFO arrives later. Senders that pace their packets set timers further ahead.
         let longest = links.iter().map(|link| link.head_span(packet)).max().unwrap_or(1);
-        let span = 2 * (longest + config.jitter.0);
+        let span = if reports_starts { PACED } else { 2 } * (longest + config.jitter.0);
         let jitter = Jitter::new(config.jitter, &fabric, flow_seed);
         let faults = Faults::new(config, &fabric);
         let cards = Cards::new(config.card);

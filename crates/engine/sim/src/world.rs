@@ -348,7 +348,7 @@ impl<P: Probe, T: Transport> World<P, T> {
         let at = self.ticks.as_ref().map_or(deadline, |ticks| ticks.next(deadline, first()));
         if at < socket.armed {
             socket.armed = at;
-            self.net.events.push_far(Key::endpoint(at.0, socket.id, slot));
+            self.net.events.push_timer(Key::endpoint(at.0, socket.id, slot));
         }
     }
 
