@@ -164,13 +164,32 @@ impl<P: Probe, T: Transport> World<P, T> {
         if let Some(latencies) = &mut self.latencies {
             latencies.record(self.now.0, packet.sent, packet.to, packet.has_payload());
         }
-        let socket = self.sockets.at(packet.to);
-        if let Some(receivers) = &mut self.receivers {
-            let bytes = packet.bytes() + self.net.framing.gap;
-            receivers.receive(self.now, packet, bytes, socket.endpoint.srtt());
+        match self.receivers.is_some() {
+            true => self.take_at_receivers(packet, beside),
+            false => self.deliver(packet, beside, Offer::UNLIMITED),
         }
-        let sent = self.receivers.as_ref().map(|_| socket.endpoint.stats().segments_sent);
+    }
+
+    /// The same at a host with a receiver algorithm.
+    #[cold]
+    #[inline(never)]
+    fn take_at_receivers(&mut self, packet: &InFlight, beside: Metadata<'_>) -> Progress {
+        let endpoint = &self.sockets.at(packet.to).endpoint;
+        let (srtt, sent) = (endpoint.srtt(), endpoint.stats().segments_sent);
+        if let Some(receivers) = &mut self.receivers {
+            receivers.receive(self.now, packet, packet.bytes() + self.net.framing.gap, srtt);
+        }
         let window = offered(self.receivers.as_deref(), packet.to);
+        let progress = self.deliver(packet, beside, window);
+        self.note_sent(packet.to, sent);
+        self.announce_grants(packet.to);
+        progress
+    }
+
+    /// Deliver a packet to its endpoint, which may advertise this window.
+    #[inline(always)]
+    fn deliver(&mut self, packet: &InFlight, beside: Metadata<'_>, window: Offer) -> Progress {
+        let socket = self.sockets.at(packet.to);
         let peer = packet.to.peer();
         let mut wire = Uplink { link: socket.uplink, net: &mut self.net, of: PhantomData::<T>, now: self.now, peer };
         let recoveries = if P::ON { socket.endpoint.stats().fast_retransmits } else { 0 };
@@ -182,10 +201,6 @@ impl<P: Probe, T: Transport> World<P, T> {
         }
         if P::ON {
             self.tell(packet.to, recoveries);
-        }
-        if let Some(sent) = sent {
-            self.note_sent(packet.to, sent);
-            self.announce_grants(packet.to);
         }
         if T::TAKES_TURNS {
             self.await_turn(packet.to);

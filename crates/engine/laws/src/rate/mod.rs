@@ -150,52 +150,47 @@ pub enum Law {
     RdmaDctcp(rdma_dctcp::RdmaDctcp),
 }
 
-impl Law {
-    fn of(&self) -> &dyn Control {
-        match self {
-            Law::Dcqcn(law) => law,
-            Law::Hpcc(law) => &**law,
-            Law::Timely(law) => law,
-            Law::RdmaDctcp(law) => law,
+/// Calls the algorithm.
+macro_rules! of_law {
+    ($law:ident, $of:expr => $call:expr) => {
+        match $of {
+            Law::Dcqcn($law) => $call,
+            Law::Hpcc($law) => $call,
+            Law::Timely($law) => $call,
+            Law::RdmaDctcp($law) => $call,
         }
-    }
-
-    fn of_mut(&mut self) -> &mut dyn Control {
-        match self {
-            Law::Dcqcn(law) => law,
-            Law::Hpcc(law) => &mut **law,
-            Law::Timely(law) => law,
-            Law::RdmaDctcp(law) => law,
-        }
-    }
+    };
 }
 
 impl Control for Law {
     fn acknowledge(&mut self, ack: &Ack<'_>) {
-        self.of_mut().acknowledge(ack);
+        of_law!(law, self => law.acknowledge(ack));
     }
 
     fn sent(&mut self, now: Time, bytes: u32) {
-        self.of_mut().sent(now, bytes);
+        of_law!(law, self => law.sent(now, bytes));
     }
 
+    #[inline]
     fn deadline(&self) -> Time {
-        self.of().deadline()
+        of_law!(law, self => law.deadline())
     }
 
+    #[inline]
     fn rises_at(&self) -> Time {
-        self.of().rises_at()
+        of_law!(law, self => law.rises_at())
     }
 
     fn expire(&mut self, now: Time) {
-        self.of_mut().expire(now);
+        of_law!(law, self => law.expire(now));
     }
 
+    #[inline]
     fn rate(&self) -> Rate {
-        self.of().rate()
+        of_law!(law, self => law.rate())
     }
 
     fn shown(&self) -> Option<Shown> {
-        self.of().shown()
+        of_law!(law, self => law.shown())
     }
 }
