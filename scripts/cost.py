@@ -25,6 +25,7 @@ CASES = {
     "bench-star": (["--scheme", "dctcp", "--fan-in", "32"], "workload.fragment", ["500 KB", "2000 KB"]),
     "bench-barrier": (["--scheme", "newreno", "--fan-in", "8"], "workload.duration", ["500 ms", "2000 ms"]),
     "bench-shuffle": (["--scheme", "newreno", "--fan-in", "15"], "workload.fragment", ["100 KB", "400 KB"]),
+    "roce-incast": (["--scheme", "dcqcn", "--fan-in", "32"], "workload.fragment", ["500 KB", "2000 KB"]),
 }
 
 

@@ -1,8 +1,8 @@
 //! Event queue: a wheel of buckets for near events, a heap for the rest.
 //!
 //! Only a link's head is in the queue, so nearly all events are within one transmission and one propagation of now.
-//! The wheel spans that. With few links nearly every non-empty bucket has one event; with hundreds of busy links buckets have
-//! several, which are sorted when their turn comes.
+//! The wheel spans that, and the timers of senders that pace their packets. With few links nearly every non-empty bucket has one event;
+//! with hundreds of busy links buckets have several, which are sorted when their turn comes.
 
 use std::hint::cold_path;
 use std::num::NonZeroU64;
