@@ -26,18 +26,22 @@ sys.path.insert(0, str(ROOT / "bench/diagnose/corpus"))
 from corpus import HERE, WARM_UP_S, sniff, stop  # noqa: E402
 from draw import draw  # noqa: E402
 from network import all_algorithms, down, inside, namespace, up  # noqa: E402
-from packets import read  # noqa: E402
+from packets import Capture, read, written  # noqa: E402
 
-PROGRAM, SENSOR = (ROOT / "target/release" / name for name in ("fanin", "fanin-kernel"))
+PROGRAM = ROOT / "target/release/fanin"
+SENSOR = os.environ.get("FANIN_KERNEL", ROOT / "target/release/fanin-kernel")
 SECONDS = 3.0
 ENOUGH = 0.95
-# Causes that a sensor may report for a signature; without a wait of TCP, it reports none.
+# Sensors' causes with the cause of a signature: losses, the peer's window, or no wait of TCP. A capture does not show which timer sent again.
+LOSSES, WINDOW, NONE = {"timeout", "loss-probe", "fast-retransmit"}, {"zero-window"}, {"none"}
 CAUSES = {
-    "rto": {"timeout"}, "tlp": {"loss-probe"}, "recovery": {"fast-retransmit"}, "zero-window": {"zero-window"},
-    "link-fault": {"timeout", "loss-probe", "fast-retransmit"}, "slow-server": {"none"}, "application-pause": {"none"}, "delayed-ack": {"none"},
+    "rto": LOSSES, "tlp": LOSSES, "recovery": LOSSES, "link-fault": LOSSES, "zero-window": WINDOW, "slow-server": NONE, "application-pause": NONE,
+    "delayed-ack": NONE,
 }
-# Of two clocks of one machine, and of the client's packets after the server's.
-NEAR_S = 0.002
+# Shorter stalls are not compared: the sensors report no shorter waits for a window.
+LEAST_S = 0.01
+# Part of a stall that a wait covers.
+PART = 0.3
 
 
 def watch(case, host, file, *more):
@@ -101,7 +105,8 @@ def agreements(case, folder, found):
         end = begin + stall["took_s"]
         overlaps = [(min(end, until) - max(begin, since), cause) for server, since, until, cause in known if stall["server"].startswith(server)]
         overlap, cause = max(overlaps, default=(0, "none"))
-        yield stall["signature"], cause if overlap > -NEAR_S else "none", stall
+        if stall["took_s"] >= LEAST_S:
+            yield stall["signature"], cause if overlap >= PART * stall["took_s"] else "none", stall
 
 
 def verdict(found):
@@ -112,9 +117,20 @@ def verdict(found):
     return f"{found['verdict']['incast']} {causes[0]['cause'] if causes else 'none'}"
 
 
+def same_second(folder, saved):
+    """The full capture's packets of the saved time."""
+    capture = read(folder / "client.pcap")
+    # The captures' clocks differ by less.
+    near = 1e-4
+    frames = [frame for frame in capture.frames if saved["from_s"] - near <= frame[0] / 1e9 <= saved["to_s"] + near]
+    file = folder / "second.pcap"
+    file.write_bytes(written(Capture(capture.link, frames)))
+    return file
+
+
 def compare(seed, matrix):
-    """Adds the stalls of a case, and returns its verdicts of both captures."""
-    case = {**draw(seed, False), "seconds": SECONDS, "clients": 1, "place": "client"}
+    """Adds the stalls of a case, and returns verdicts: of the full capture, of its part in the saved time, and of the saved one."""
+    case = {**draw(seed, False), "seconds": SECONDS, "clients": 1, "place": "client", "new_connections": False}
     with tempfile.TemporaryDirectory() as place:
         folder = pathlib.Path(place)
         if not traffic(case, folder):
@@ -125,11 +141,14 @@ def compare(seed, matrix):
             matrix[signature, cause] += 1
             if signature in CAUSES and cause not in CAUSES[signature] and os.environ.get("VERBOSE"):
                 print(f"  {signature} is {cause}: {stall}")
-        saved = [row["files"] for row in rows(folder / "client.jsonl") if row["type"] == "saved"]
-        verdicts = verdict(found), verdict(diagnosed(*saved[0])) if saved else "nothing saved"
+        saved = [row for row in rows(folder / "client.jsonl") if row["type"] == "saved"]
+        if not saved:
+            print(f"seed {seed}: no burst was saved", flush=True)
+            return None
+        verdicts = [verdict(diagnosed(*files)) for files in ([folder / "client.pcap"], [same_second(folder, saved[0])], saved[0]["files"])]
         if os.environ.get("KEEP"):
             subprocess.run(["cp", "-r", folder, f"{os.environ['KEEP']}/{seed}"], check=True)
-    print(f"seed {seed}: {'+'.join(case['troubles'])}, {len(case['servers'])} servers: full {verdicts[0]}, saved {verdicts[1]}", flush=True)
+    print(f"seed {seed}: {'+'.join(case['troubles'])}, {len(case['servers'])} servers: {verdicts[0]}; in the saved time {verdicts[1]}, saved {verdicts[2]}", flush=True)
     return verdicts
 
 
@@ -151,8 +170,9 @@ def main():
         print(f"| `{signature}` | " + " | ".join(str(matrix[signature, cause]) for cause in causes) + " |")
     judged = {pair: count for pair, count in matrix.items() if pair[0] in CAUSES}
     agree = sum(count for (signature, cause), count in judged.items() if cause in CAUSES[signature])
-    same = sum(full == saved for full, saved in verdicts)
-    print(f"causes agree in {agree} of {sum(judged.values())} stalls; verdicts in {same} of {len(verdicts)} cases")
+    same = sum(part == saved for _, part, saved in verdicts)
+    whole = sum(full == saved for full, _, saved in verdicts)
+    print(f"causes agree in {agree} of {sum(judged.values())} stalls; verdicts of the same time in {same} of {len(verdicts)} cases, of all {SECONDS} s in {whole}")
     sys.exit(agree < ENOUGH * sum(judged.values()) or same < len(verdicts))
 
 

@@ -8,11 +8,12 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 #define FAMILY_IPV6 10
 
+#define ESTABLISHED 1
 #define SYN_SENT 2
 
 #define MICROSECOND 1000
 
-/* Shorter closed windows are no waits, ns: a connection with a small window has one each round trip. */
+/* Shorter waits for the peer's window do not count, ns. A small window has one each round trip. */
 #define SHORTEST_SHUT 10000000
 
 /* As src/watch/row.rs has them. */
@@ -21,7 +22,6 @@ enum cause { CAUSE_TIMEOUT, CAUSE_PROBE, CAUSE_RECOVERY, CAUSE_ZERO_WINDOW };
 /* Set by the loader. */
 const volatile struct {
 	u32 space; /* number of the network namespace */
-	u32 tick_us; /* time of the kernel's ticks */
 } settings = {};
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -48,16 +48,26 @@ struct sock___waits {
 	struct sock_common___waits __sk_common;
 };
 
+struct minmax_sample___waits {
+	u32 v;
+};
+
+struct minmax___waits {
+	struct minmax_sample___waits s[3];
+};
+
 struct tcp_sock___waits {
 	struct inet_connection_sock inet_conn;
-	u32 rcv_tstamp;
 	u64 tcp_wstamp_ns;
+	u64 delivered_mstamp; /* of the latest delivery that an acknowledgement reports, or of the first data in flight after it; us */
 	u32 write_seq;
 	u32 snd_nxt;
 	u32 snd_una;
 	u32 snd_wnd;
-	u32 packets_out;
+	u32 sacked_out;
 	u32 mss_cache;
+	struct minmax___waits rtt_min; /* us */
+	u32 tlp_high_seq;
 };
 
 #pragma clang attribute pop
@@ -79,11 +89,15 @@ struct {
 	__uint(max_entries, 1 << 18);
 } waits SEC(".maps");
 
-/* Times of a connection, ns; zero if it does not wait. */
+/* Waits of a connection that have not ended, ns; zero if there is none. */
 struct times {
 	u64 recovers; /* begin of its fast recovery */
-	u64 shut; /* when the peer closed its window, and the latest packet since then */
-	u64 heard;
+	u64 shut; /* since when the peer's window holds data back */
+	u64 heard; /* latest packet since then */
+	u64 probed; /* time of its probe, if the peer's window holds data back */
+	u64 probed_us; /* wait before it */
+	u32 next; /* first byte that the window holds back */
+	u32 high; /* end of the data when the probe was sent */
 };
 
 /* They end with the connection. */
@@ -128,10 +142,23 @@ static inline struct tcp_sock___waits *own(struct sock___waits *sk)
 	return (void *)bpf_skc_to_tcp_sock(sk);
 }
 
-/* Time since the latest acknowledgement before this packet, us. */
-static inline u64 unheard_us(const struct tcp_sock___waits *tp)
+/* Since when a connection waits. */
+static inline u64 progress_of(const struct tcp_sock___waits *tp, u64 now)
 {
-	return (u64)((u32)bpf_jiffies64() - tp->rcv_tstamp) * settings.tick_us;
+	u64 progress = tp->delivered_mstamp * MICROSECOND;
+
+	return progress && progress < now ? progress : now;
+}
+
+static inline u8 state_of(const struct tcp_sock___waits *tp)
+{
+	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+}
+
+static inline void report_probe(const struct sock___waits *sk, struct times *found)
+{
+	report(sk, CAUSE_PROBE, found->probed, found->probed_us);
+	found->probed = 0;
 }
 
 /* A timeout enters the state of loss, also if that is the state already. */
@@ -145,73 +172,110 @@ int BPF_PROG(state_changes, struct sock___waits *sk, u8 state)
 
 	if (!tp)
 		return 0;
-	before = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+	before = state_of(tp);
+	found = bpf_sk_storage_get(&times, sk, 0, state == CA_RECOVERY ? BPF_SK_STORAGE_GET_F_CREATE : 0);
+	/* It showed a loss, or was lost. */
+	if (found && found->probed && state >= CA_CWR)
+		report_probe(sk, found);
 	if (state == CA_LOSS && tp->tcp_wstamp_ns && now > tp->tcp_wstamp_ns)
 		report(sk, CAUSE_TIMEOUT, now, (now - tp->tcp_wstamp_ns) / MICROSECOND);
-	if (state == before || (state != CA_RECOVERY && before != CA_RECOVERY))
+	if (!found || state == before)
 		return 0;
-	found = bpf_sk_storage_get(&times, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	if (!found)
-		return 0;
+	if (state >= CA_RECOVERY)
+		found->shut = 0;
 	/* A timeout in a recovery is the wait, not the recovery. */
 	if (found->recovers && state != CA_LOSS)
 		report(sk, CAUSE_RECOVERY, now, (now - found->recovers) / MICROSECOND);
-	found->recovers = state == CA_RECOVERY ? now : 0;
+	found->recovers = state == CA_RECOVERY ? progress_of(tp, now) : 0;
 	return 0;
 }
 
-/* Whether the peer's window alone holds data back: nothing is in flight, and the next segment is larger. */
+/* Whether the peer's window holds data back: the next segment is larger. After losses, other waits count. */
 static inline bool is_shut(const struct tcp_sock___waits *tp)
 {
 	u32 unsent = tp->write_seq - tp->snd_nxt;
 
-	return unsent && !tp->packets_out && after(tp->snd_nxt + smaller(unsent, tp->mss_cache), tp->snd_una + tp->snd_wnd);
+	if (!unsent || !after(tp->snd_nxt + smaller(unsent, tp->mss_cache), tp->snd_una + tp->snd_wnd))
+		return false;
+	return !tp->sacked_out && state_of(tp) < CA_RECOVERY;
 }
 
-/* A packet arrives; the state is that before it. A window opens with the last packet that finds it closed. */
+/* The peer has acknowledged all data from before a probe in a closed window. It reports data that it has twice: then the probe was needless,
+ * and the wait is the window's. */
+static inline void resolve_probe(const struct sock___waits *sk, const struct tcp_sock___waits *tp, struct times *found)
+{
+	if (after(found->high, tp->snd_una))
+		return;
+	if (tp->tlp_high_seq)
+		report_probe(sk, found);
+	found->probed = 0;
+}
+
+/* Data that the window held back has left with the latest packet. */
+static inline void open(const struct sock___waits *sk, const struct tcp_sock___waits *tp, struct times *found)
+{
+	u64 took = found->heard - found->shut;
+
+	/* A window that is smaller than the path holds data back for a round trip. */
+	if (took >= SHORTEST_SHUT && took / MICROSECOND >= 2 * tp->rtt_min.s[0].v)
+		report(sk, CAUSE_ZERO_WINDOW, found->heard, took / MICROSECOND);
+	found->shut = 0;
+}
+
+/* A packet arrives; the state is that before it, so that its effects count with the next one. */
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(packet_arrives, struct sock___waits *sk)
 {
 	struct tcp_sock___waits *tp = own(sk);
 	struct times *found;
 	bool shut;
-	u64 now;
 
 	if (!tp)
 		return 0;
 	shut = is_shut(tp);
 	found = bpf_sk_storage_get(&times, sk, 0, shut ? BPF_SK_STORAGE_GET_F_CREATE : 0);
-	if (!found || (!shut && !found->shut))
+	if (!found)
 		return 0;
-	if (shut) {
-		now = bpf_ktime_get_ns();
-		if (!found->shut)
-			found->shut = now - unheard_us(tp) * MICROSECOND;
-		found->heard = now;
+	if (found->probed)
+		resolve_probe(sk, tp, found);
+	if (found->shut && found->next != tp->snd_nxt)
+		open(sk, tp, found);
+	if (!shut)
 		return 0;
+	found->heard = bpf_ktime_get_ns();
+	if (!found->shut) {
+		found->shut = progress_of(tp, found->heard);
+		found->next = tp->snd_nxt;
 	}
-	if (found->heard - found->shut >= SHORTEST_SHUT)
-		report(sk, CAUSE_ZERO_WINDOW, found->heard, (found->heard - found->shut) / MICROSECOND);
-	found->shut = 0;
 	return 0;
 }
 
-/* Segments that are sent again outside of recoveries are probes; the latest acknowledgement came a wait ago. */
+/* Segments that are sent again outside of recoveries are probes. */
 SEC("tp_btf/tcp_retransmit_skb")
 int BPF_PROG(sends_again, struct sock___waits *sk)
 {
 	struct tcp_sock___waits *tp = own(sk);
+	struct times *found;
 	u8 state;
 
 	if (!tp)
 		return 0;
-	state = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+	state = state_of(tp);
 	if (state == CA_LOSS || sk->__sk_common.skc_state == SYN_SENT) {
 		__sync_fetch_and_add(&segments[CAUSE_TIMEOUT], 1);
 		return 0;
 	}
 	__sync_fetch_and_add(&segments[state == CA_RECOVERY ? CAUSE_RECOVERY : CAUSE_PROBE], 1);
-	if (state != CA_RECOVERY)
-		report(sk, CAUSE_PROBE, bpf_ktime_get_ns(), unheard_us(tp));
+	if (state == CA_RECOVERY)
+		return 0;
+	found = bpf_sk_storage_get(&times, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!found)
+		return 0;
+	found->probed = bpf_ktime_get_ns();
+	found->probed_us = (found->probed - progress_of(tp, found->probed)) / MICROSECOND;
+	found->high = tp->snd_nxt;
+	/* After this end is closed, no packet comes to packet_arrives. */
+	if (!is_shut(tp) || sk->__sk_common.skc_state != ESTABLISHED)
+		report_probe(sk, found);
 	return 0;
 }

@@ -5,15 +5,12 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::unix::fs::MetadataExt;
 use std::sync::mpsc::{self, Receiver};
-use std::time::Duration;
-
-use libbpf_rs::{Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
-use nix::time::{ClockId, clock_getres};
 
 use crate::control::WAITS;
 use crate::load;
 use crate::trouble::Trouble;
 use crate::watch::row::Cause;
+use libbpf_rs::{Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
 
 const FAMILY_IPV6: u16 = 10;
 
@@ -77,13 +74,8 @@ impl Waits {
     pub fn attach() -> Result<Waits, Trouble> {
         let mut object = load::open("waits", WAITS)?;
         let space = fs::metadata("/proc/self/ns/net")?.ino();
-        let tick = Duration::from(clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).map_err(io::Error::from)?).as_micros();
-        let constants = [u32::try_from(space), u32::try_from(tick)].map(|one| one.map(u32::to_ne_bytes));
-        let [space, tick] = constants;
-        load::set_constants(
-            &mut object,
-            &[space.map_err(io::Error::other)?, tick.map_err(io::Error::other)?].concat(),
-        )?;
+        let space = u32::try_from(space).map_err(io::Error::other)?;
+        load::set_constants(&mut object, &space.to_ne_bytes())?;
         let object = object.load().map_err(unloaded)?;
         let links =
             object.progs_mut().map(|program| program.attach_trace().map_err(unloaded)).collect::<Result<_, _>>()?;
