@@ -359,10 +359,12 @@ static inline void receive(struct bin *bin, u64 cgroup, u64 bytes)
 }
 
 /* Adds data of a connection to the bin; the state is locked. A connection for which its set has no place is not counted. */
-static inline void add(struct state *state, const struct arrival *arrival, struct set *set, u64 cgroup)
+static inline void add(struct state *state, const struct arrival *arrival, struct set *set, struct connection *connection, u64 cgroup)
 {
-	struct connection *connection = find(set, arrival->key);
-
+	if (connection->key != arrival->key) {
+		/* Another processor may have changed the set meanwhile. */
+		connection = find(set, arrival->key);
+	}
 	if (connection->key != arrival->key) {
 		if (connection->key && connection->bin >= first_of_burst(state))
 			return;
@@ -407,14 +409,29 @@ static inline void keep(struct __sk_buff *skb, u64 now, u32 bytes)
 	}
 }
 
+/* Passes the open bin on, and begins the next one. */
+static __noinline void close_bin(struct state *state, u64 now)
+{
+	struct bin done = {};
+
+	bpf_spin_lock(&state->lock);
+	if (now >= state->over) {
+		done = state->bin;
+		begin(state, now / settings.bin_ns);
+	}
+	bpf_spin_unlock(&state->lock);
+	if (done.packets && bpf_ringbuf_output(&closed, &done, sizeof(done), 0))
+		__sync_fetch_and_add(&state->dropped, 1);
+}
+
 SEC("tc")
 int watch_arrives(struct __sk_buff *skb)
 {
 	struct arrival arrival = { .segments = skb->gso_segs ? skb->gso_segs : 1 };
 	u32 zero = 0, headers = read(skb, &arrival), place = arrival.key >> (64 - SET_BITS);
 	u64 now = bpf_ktime_get_ns(), cgroup = 0;
+	struct connection *connection = NULL;
 	struct set *set = NULL;
-	struct bin done = {};
 	struct state *state;
 
 	keep(skb, now, headers);
@@ -424,22 +441,21 @@ int watch_arrives(struct __sk_buff *skb)
 		set = bpf_map_lookup_elem(&connections, &place);
 	if (!state)
 		return TC_ACT_UNSPEC;
-	if (set && find(set, arrival.key)->key != arrival.key)
-		cgroup = cgroup_of(skb, &arrival);
-	bpf_spin_lock(&state->lock);
-	if (now >= state->over) {
-		done = state->bin;
-		begin(state, now / settings.bin_ns);
+	if (now >= state->over)
+		close_bin(state, now);
+	if (set) {
+		connection = find(set, arrival.key);
+		if (connection->key != arrival.key)
+			cgroup = cgroup_of(skb, &arrival);
 	}
+	bpf_spin_lock(&state->lock);
 	state->bin.bytes += arrival.bytes;
 	state->bin.packets += arrival.segments;
 	if (arrival.is_marked)
 		state->bin.marks += arrival.segments;
-	if (set)
-		add(state, &arrival, set, cgroup);
+	if (connection)
+		add(state, &arrival, set, connection, cgroup);
 	bpf_spin_unlock(&state->lock);
-	if (done.packets && bpf_ringbuf_output(&closed, &done, sizeof(done), 0))
-		__sync_fetch_and_add(&state->dropped, 1);
 	return TC_ACT_UNSPEC;
 }
 
