@@ -1,7 +1,6 @@
 //! The command `watch`.
 
 use std::fs;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -225,8 +224,7 @@ impl Watch<'_> {
             limit: link_mbit * bin_ns / 16_000,
             longest_pause: (PAUSE.as_nanos() / options.bin.as_nanos()) as u64,
             keeps_heads: options.save.is_some(),
-            // The standard library's hash maps have random keys.
-            seed: RandomState::new().build_hasher().finish(),
+            seed: Key::random()?.seed(),
         };
         let zero = clock(ClockId::CLOCK_REALTIME)?.saturating_sub(monotonic()?);
         let device = &options.device;

@@ -1,6 +1,6 @@
 //! Services by their cgroups: units of systemd, and pods of Kubernetes.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirEntryExt, MetadataExt};
@@ -20,7 +20,7 @@ const UID: usize = 36;
 #[derive(Debug, Default)]
 pub struct Services {
     root: Option<PathBuf>,
-    paths: HashMap<u64, String>,
+    paths: BTreeMap<u64, String>,
     read: Option<Duration>,
 }
 
@@ -53,8 +53,8 @@ impl Services {
 }
 
 /// Paths below cgroup v2's mount.
-fn paths(root: &Path) -> io::Result<HashMap<u64, String>> {
-    let mut found = HashMap::from([(fs::metadata(root)?.ino(), "/".to_string())]);
+fn paths(root: &Path) -> io::Result<BTreeMap<u64, String>> {
+    let mut found = BTreeMap::from([(fs::metadata(root)?.ino(), "/".to_string())]);
     let mut open = vec![root.to_path_buf()];
     while let Some(folder) = open.pop() {
         // Another program may have removed it.
