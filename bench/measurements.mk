@@ -1,6 +1,6 @@
 # Measurements, long tests, and maintenance of their records. `make measurements` lists them; bench/README.md explains them.
 
-.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-corpus diagnose-scenarios diagnose-tshark estimates fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-delays bench-grants bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize test-crowded web-check web-test web-picture advise-agrees sensitivity cost digests validate soak failover testbed-check testbed-requests testbed-kernel testbed-kill kernel-objects kernel-churn bench-limit-cost bench-limit grants-programs testbed-grants
+.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-corpus diagnose-scenarios diagnose-tshark estimates fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-delays bench-grants bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize test-crowded web-check web-test web-picture advise-agrees sensitivity cost digests validate soak failover testbed-check testbed-requests testbed-kernel testbed-kill kernel-objects kernel-churn watch-bursts watch-causes watch-churn bench-limit-cost bench-limit grants-programs testbed-grants
 
 measurements: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' bench/measurements.mk | awk -F'|' '{printf "make %-22s %s\n", $$1, $$2}'
@@ -235,6 +235,15 @@ kernel-objects: ## rebuild the BPF objects in crates/system/kernel/objects; need
 
 kernel-churn: kernel ## load, unload, try and kill `fanin kernel` under traffic for MINUTES (60), as root, and look for warnings and remains
 	@python3 bench/kernel_churn.py --minutes $(or $(MINUTES),60) --seed $(or $(SEED),1) --what $(or $(WHAT),both)
+
+watch-bursts: kernel ## hold `fanin watch` against known bursts in network namespaces, as root
+	@python3 bench/watch_bursts.py
+
+watch-causes: build kernel ## compare waits and saved bursts of `fanin watch` with diagnoses of full captures (FIRST=1, COUNT=20), as root
+	@python3 bench/watch_causes.py --first $(or $(FIRST),1) --count $(or $(COUNT),20)
+
+watch-churn: kernel ## start and kill `fanin watch` under connections that come and go for MINUTES (60), as root, and look for leaks and remains
+	@python3 bench/watch_churn.py --minutes $(or $(MINUTES),60) --seed $(or $(SEED),1)
 
 grants-programs: kernel ## hold memcached, nginx and iperf3 against incast with and without granted windows, at a port of RATE_MBIT (100), as root
 	@python3 bench/grants_programs.py --rate-mbit $(or $(RATE_MBIT),100)

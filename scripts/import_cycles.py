@@ -20,7 +20,7 @@ MOST = 1
 # Modules of a crate from the lowest to the highest. Among crates, scripts/dependencies.py has the order.
 LAYERS = {
     "core": "clock memory prediction server_error token tenants pulse",
-    "observe": "metrics messages log exposition",
+    "observe": "collector metrics messages log exposition",
     "state": "handover incast shared",
     "daemon": "exposition running",
 }

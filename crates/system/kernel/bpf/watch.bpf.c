@@ -1,6 +1,6 @@
 /* The sensor of `fanin watch` (tc): arrivals in bins of time, and the latest packets' headers. A bin goes to the ring buffer when a packet
  * of a later one arrives. */
-#include "kernel.h"
+#include "cgroup.h"
 
 #include <bpf/bpf_endian.h>
 #include <linux/pkt_cls.h>
@@ -16,35 +16,50 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define FRAGMENT_PLACE 0x1fff
 #define ETHERNET_BYTES 14
 #define VLAN_BYTES 4
+#define IPV4_BYTES 20
 #define IPV6_BYTES 40
+#define TCP_BYTES 20
 #define UDP_BYTES 8
 #define MARKED 3
 #define HEAD_BYTES 120
+/* Bytes up to the end of TCP's fixed header, with a VLAN and IPv4's longest options. */
+#define READ_BYTES 98
+
+/* Connections in a set of the table, of which a new one replaces the oldest if that is not in the same burst, and the binary logarithm of the number of sets. */
+#define WAYS 4
+#define SET_BITS 15
+
+/* Cgroups of which a bin counts the bytes, as src/watch/shares.rs has it. */
+#define CGROUPS 4
 
 /* Bins of the shortest pause that may interrupt a burst, less one, as src/watch/burst.rs has it. */
 #define SHORT_PAUSE 2
 
-/* Set by the loader: a bin's time, the bytes above which it is part of a burst, bins of the longest pause within a burst, and packets whose
- * headers are kept (a power of two, or zero). */
+/* Set by the loader: a bin's time, the bytes above which it is part of a burst, bins of the longest pause within a burst, packets whose
+ * headers are kept (a power of two, or zero), and a random number that hides which connections share a set. */
 const volatile struct {
 	u64 bin_ns;
 	u64 limit;
 	u64 pause;
 	u64 heads;
+	u64 seed;
 } settings = {};
 
-struct flow {
-	u32 peer[4];
-	u32 own[4];
-	u16 peer_port;
-	u16 own_port;
-	u32 protocol;
-};
-
 struct connection {
+	u64 key; /* zero: none */
 	u64 bin; /* of its last data */
+	u64 cgroup; /* of its socket; zero: unknown */
 	u32 high; /* end of its data */
 	u32 has_high;
+};
+
+struct set {
+	struct connection ways[WAYS];
+};
+
+struct receiver {
+	u64 cgroup;
+	u64 bytes;
 };
 
 /* As src/watch/burst.rs has it. */
@@ -57,6 +72,7 @@ struct bin {
 	u64 connections;
 	u64 joined; /* connections without data in earlier bins of the burst, and in the bin before it */
 	u64 fresh; /* of its latest part */
+	struct receiver receivers[CGROUPS];
 };
 
 struct state {
@@ -66,6 +82,7 @@ struct state {
 	u64 ended;
 	u64 paused; /* bins of that pause */
 	u64 dropped; /* bins for which the ring buffer had no space */
+	u64 over; /* end of the open bin, ns */
 	struct bin bin;
 };
 
@@ -77,10 +94,10 @@ struct {
 } states SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 65536);
-	__type(key, struct flow);
-	__type(value, struct connection);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << SET_BITS);
+	__type(key, u32);
+	__type(value, struct set);
 } connections SEC(".maps");
 
 struct {
@@ -109,61 +126,106 @@ u64 numbered = 0;
 
 /* What a packet adds to its bin. GRO joins segments, whose headers count, too. */
 struct arrival {
-	struct flow flow;
+	u64 key; /* of its connection */
 	u64 bytes;
 	u32 segments;
 	u32 is_marked;
 	u32 payload; /* bytes of the connection's data */
 	u32 end; /* TCP's sequence number after them */
+	u32 ip; /* places of the headers */
+	u32 ports;
+	u8 is_ipv6;
+	u8 protocol;
 };
 
-static inline u32 ports(struct __sk_buff *skb, u32 at, u32 end, struct arrival *arrival)
+/* Headers in the packet's first part, or NULL if they are not there. Each call loads both ends: the verifier rejects copies, which clang cuts
+ * to 32 bits. */
+static inline const void *header(const volatile struct __sk_buff *skb, u32 at, u32 bytes)
 {
-	u8 tcp[14];
-	u32 header = UDP_BYTES;
+	const u8 *data = (const u8 *)(long)skb->data, *end = (const u8 *)(long)skb->data_end;
 
-	if (arrival->flow.protocol != PROTOCOL_TCP && arrival->flow.protocol != PROTOCOL_UDP)
-		return at;
-	if (bpf_skb_load_bytes(skb, at, &arrival->flow.peer_port, 4))
-		return at;
-	if (arrival->flow.protocol == PROTOCOL_TCP) {
-		if (bpf_skb_load_bytes(skb, at, tcp, sizeof(tcp)))
+	return data + at + bytes <= end ? data + at : NULL;
+}
+
+static inline u64 mix(u64 key, u64 word)
+{
+	key = (key ^ word) * 0x9e3779b97f4a7c15;
+	return key ^ (key >> 32);
+}
+
+static inline u64 mix_words(u64 key, const u32 *words, u32 count)
+{
+	for (u32 i = 0; i < count; i += 2)
+		key = mix(key, (u64)words[i] << 32 | words[i + 1]);
+	return key;
+}
+
+/* Reads the ports, and what of the packet is data; returns the bytes of all headers. */
+static __always_inline u32 read_transport(struct __sk_buff *skb, u32 at, u32 end, struct arrival *arrival)
+{
+	const u32 *words;
+	u32 bytes;
+
+	if (arrival->protocol == PROTOCOL_TCP) {
+		words = header(skb, at, TCP_BYTES);
+		if (!words)
 			return at;
-		header = (tcp[12] >> 4) * 4;
-		__builtin_memcpy(&arrival->end, tcp + 4, 4);
+		bytes = ((const u8 *)words)[12] / 16 * 4;
+		arrival->end = bpf_ntohl(words[1]);
+	} else if (arrival->protocol == PROTOCOL_UDP) {
+		words = header(skb, at, UDP_BYTES);
+		if (!words)
+			return at;
+		bytes = UDP_BYTES;
+	} else {
+		return at;
 	}
-	at += header;
+	arrival->ports = at;
+	arrival->key = mix(arrival->key, (u64)words[0] << 32 | arrival->protocol) | 1;
+	at += bytes;
 	arrival->payload = end > at ? end - at : 0;
-	arrival->end = bpf_ntohl(arrival->end) + arrival->payload;
+	arrival->end += arrival->payload;
 	return at;
 }
 
 /* Reads the headers; returns their bytes. */
-static inline u32 read(struct __sk_buff *skb, struct arrival *arrival)
+static __always_inline u32 read(struct __sk_buff *skb, struct arrival *arrival)
 {
-	u32 at = ETHERNET_BYTES, end;
+	u32 at = ETHERNET_BYTES, end, first = smaller(READ_BYTES, skb->len);
 	u16 protocol = skb->protocol;
-	u8 ip[IPV6_BYTES];
+	const u8 *ip;
 
+	/* Few devices leave headers outside of the first part. */
+	if (!header(skb, 0, first))
+		bpf_skb_pull_data(skb, first);
 	if (protocol == bpf_htons(PROTOCOL_VLAN) || protocol == bpf_htons(PROTOCOL_VLANS)) {
-		if (bpf_skb_load_bytes(skb, at + 2, &protocol, sizeof(protocol)))
+		ip = header(skb, at, VLAN_BYTES);
+		if (!ip)
 			return at;
+		protocol = *(const u16 *)(ip + 2);
 		at += VLAN_BYTES;
 	}
-	if (protocol == bpf_htons(PROTOCOL_IPV4) && !bpf_skb_load_bytes(skb, at, ip, 20)) {
-		arrival->is_marked = (ip[1] & MARKED) == MARKED;
-		if (((ip[6] << 8) | ip[7]) & FRAGMENT_PLACE)
+	arrival->ip = at;
+	if (protocol == bpf_htons(PROTOCOL_IPV4)) {
+		ip = header(skb, at, IPV4_BYTES);
+		if (!ip)
 			return at;
-		end = at + ((ip[2] << 8) | ip[3]);
-		arrival->flow.protocol = ip[9];
-		__builtin_memcpy(arrival->flow.peer, ip + 12, 4);
-		__builtin_memcpy(arrival->flow.own, ip + 16, 4);
+		arrival->is_marked = (ip[1] & MARKED) == MARKED;
+		if (bpf_ntohs(*(const u16 *)(ip + 6)) & FRAGMENT_PLACE)
+			return at;
+		end = at + bpf_ntohs(*(const u16 *)(ip + 2));
+		arrival->protocol = ip[9];
+		arrival->key = mix_words(settings.seed, (const u32 *)(ip + 12), 2);
 		at += (ip[0] & 15) * 4;
-	} else if (protocol == bpf_htons(PROTOCOL_IPV6) && !bpf_skb_load_bytes(skb, at, ip, IPV6_BYTES)) {
+	} else if (protocol == bpf_htons(PROTOCOL_IPV6)) {
+		ip = header(skb, at, IPV6_BYTES);
+		if (!ip)
+			return at;
 		arrival->is_marked = ((ip[1] >> 4) & MARKED) == MARKED;
-		end = at + IPV6_BYTES + ((ip[4] << 8) | ip[5]);
-		arrival->flow.protocol = ip[6];
-		__builtin_memcpy(arrival->flow.peer, ip + 8, 32);
+		end = at + IPV6_BYTES + bpf_ntohs(*(const u16 *)(ip + 4));
+		arrival->protocol = ip[6];
+		arrival->is_ipv6 = 1;
+		arrival->key = mix_words(settings.seed, (const u32 *)(ip + 8), 8);
 		at += IPV6_BYTES;
 	} else {
 		return at;
@@ -171,17 +233,50 @@ static inline u32 read(struct __sk_buff *skb, struct arrival *arrival)
 	/* The length is zero above 64 KiB; a short frame has padding after its end. */
 	if (end <= at || end > skb->len)
 		end = skb->len;
-	return ports(skb, at, end, arrival);
+	return read_transport(skb, at, end, arrival);
 }
 
-static inline struct connection *connection_of(const struct flow *flow)
-{
-	struct connection *found = bpf_map_lookup_elem(&connections, flow), none = {};
+extern void *bpf_rdonly_cast(const void *object, u32 type) __ksym;
 
-	if (found)
-		return found;
-	bpf_map_update_elem(&connections, flow, &none, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&connections, flow);
+/* Cgroup of the socket for which a packet is, or zero: another host's, or another network namespace's. */
+static inline u64 cgroup_of(struct __sk_buff *skb, const struct arrival *arrival)
+{
+	u32 bytes = arrival->is_ipv6 ? sizeof(((struct bpf_sock_tuple *)0)->ipv6) : sizeof(((struct bpf_sock_tuple *)0)->ipv4);
+	struct bpf_sock_tuple tuple = {};
+	struct bpf_sock *sk;
+	u64 cgroup;
+
+	if (arrival->is_ipv6) {
+		if (bpf_skb_load_bytes(skb, arrival->ip + 8, &tuple.ipv6, 32) || bpf_skb_load_bytes(skb, arrival->ports, &tuple.ipv6.sport, 4))
+			return 0;
+	} else if (bpf_skb_load_bytes(skb, arrival->ip + 12, &tuple.ipv4, 8) || bpf_skb_load_bytes(skb, arrival->ports, &tuple.ipv4.sport, 4)) {
+		return 0;
+	}
+	if (arrival->protocol == PROTOCOL_TCP)
+		sk = bpf_sk_lookup_tcp(skb, &tuple, bytes, BPF_F_CURRENT_NETNS, 0);
+	else
+		sk = bpf_sk_lookup_udp(skb, &tuple, bytes, BPF_F_CURRENT_NETNS, 0);
+	if (!sk)
+		return 0;
+	/* No helper of these programs has the number. */
+	cgroup = cgroup_number(bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct sock)));
+	bpf_sk_release(sk);
+	return cgroup;
+}
+
+/* A connection, or else the oldest one of its set. */
+static inline struct connection *find(struct set *set, u64 key)
+{
+	struct connection *oldest = &set->ways[0];
+
+#pragma unroll
+	for (int way = 0; way < WAYS; way++) {
+		if (set->ways[way].key == key)
+			return &set->ways[way];
+		if (set->ways[way].bin < oldest->bin)
+			oldest = &set->ways[way];
+	}
+	return oldest;
 }
 
 /* Whether a bin that is above the limit continues the last burst, or its latest part. */
@@ -222,28 +317,64 @@ static inline void begin(struct state *state, u64 id)
 		extend(state, state->bin.id);
 	__builtin_memset(&state->bin, 0, sizeof(state->bin));
 	state->bin.id = id;
+	state->over = (id + 1) * settings.bin_ns;
 }
 
-/* Adds data of a connection to the bin; the state is locked. */
-static inline void add(struct state *state, const struct arrival *arrival, struct connection *connection)
+/* First bin of the burst to which the open one may belong. A burst includes the bin before it, in which its first packets may be. */
+static inline u64 first_of_burst(const struct state *state)
 {
-	u64 id = state->bin.id, whole = id, part = id;
+	u64 id = state->bin.id;
 
-	if (continues(state, id)) {
-		whole = state->whole;
-		part = state->began;
-	} else if (is_near(state, id)) {
-		whole = state->began;
-	}
-	if (connection->bin != id)
-		state->bin.connections++;
-	/* A burst includes the bin before it, in which its first packets may be. */
-	if (connection->bin < whole - 1)
+	if (continues(state, id))
+		return state->whole - 1;
+	return (is_near(state, id) ? state->began : id) - 1;
+}
+
+/* Adds a connection's first data in a bin; the state is locked. */
+static inline void join(struct state *state, struct connection *connection)
+{
+	u64 id = state->bin.id, part = continues(state, id) ? state->began : id;
+
+	state->bin.connections++;
+	if (connection->bin < first_of_burst(state))
 		state->bin.joined++;
 	if (connection->bin < part - 1)
 		state->bin.fresh++;
 	connection->bin = id;
-	if (arrival->flow.protocol != PROTOCOL_TCP)
+}
+
+/* Adds bytes for a cgroup; the state is locked. */
+static inline void receive(struct bin *bin, u64 cgroup, u64 bytes)
+{
+#pragma unroll
+	for (int place = 0; place < CGROUPS; place++) {
+		struct receiver *receiver = &bin->receivers[place];
+
+		if (receiver->cgroup == cgroup || !receiver->cgroup) {
+			receiver->cgroup = cgroup;
+			receiver->bytes += bytes;
+			return;
+		}
+	}
+}
+
+/* Adds data of a connection to the bin; the state is locked. A connection for which its set has no place is not counted. */
+static inline void add(struct state *state, const struct arrival *arrival, struct set *set, struct connection *connection, u64 cgroup)
+{
+	if (connection->key != arrival->key) {
+		/* Another processor may have changed the set meanwhile. */
+		connection = find(set, arrival->key);
+	}
+	if (connection->key != arrival->key) {
+		if (connection->key && connection->bin >= first_of_burst(state))
+			return;
+		*connection = (struct connection){ .key = arrival->key, .cgroup = cgroup };
+	}
+	if (connection->bin != state->bin.id)
+		join(state, connection);
+	if (connection->cgroup)
+		receive(&state->bin, connection->cgroup, arrival->bytes);
+	if (arrival->protocol != PROTOCOL_TCP)
 		return;
 	if (connection->has_high && !after(arrival->end, connection->high)) {
 		state->bin.resent += arrival->segments;
@@ -278,39 +409,53 @@ static inline void keep(struct __sk_buff *skb, u64 now, u32 bytes)
 	}
 }
 
+/* Passes the open bin on, and begins the next one. */
+static __noinline void close_bin(struct state *state, u64 now)
+{
+	struct bin done = {};
+
+	bpf_spin_lock(&state->lock);
+	if (now >= state->over) {
+		done = state->bin;
+		begin(state, now / settings.bin_ns);
+	}
+	bpf_spin_unlock(&state->lock);
+	if (done.packets && bpf_ringbuf_output(&closed, &done, sizeof(done), 0))
+		__sync_fetch_and_add(&state->dropped, 1);
+}
+
 SEC("tc")
 int watch_arrives(struct __sk_buff *skb)
 {
-	u64 now = bpf_ktime_get_ns(), id = now / settings.bin_ns;
+	struct arrival arrival = { .segments = skb->gso_segs ? skb->gso_segs : 1 };
+	u32 zero = 0, headers = read(skb, &arrival), place = arrival.key >> (64 - SET_BITS);
+	u64 now = bpf_ktime_get_ns(), cgroup = 0;
 	struct connection *connection = NULL;
-	struct arrival arrival = {};
-	struct bin done = {};
+	struct set *set = NULL;
 	struct state *state;
-	u32 zero = 0, headers;
 
-	state = bpf_map_lookup_elem(&states, &zero);
-	if (!state)
-		return TC_ACT_UNSPEC;
-	arrival.segments = skb->gso_segs ? skb->gso_segs : 1;
-	headers = read(skb, &arrival);
 	keep(skb, now, headers);
 	arrival.bytes = skb->len + (u64)(arrival.segments - 1) * headers;
+	state = bpf_map_lookup_elem(&states, &zero);
 	if (arrival.payload)
-		connection = connection_of(&arrival.flow);
-	bpf_spin_lock(&state->lock);
-	if (id > state->bin.id) {
-		done = state->bin;
-		begin(state, id);
+		set = bpf_map_lookup_elem(&connections, &place);
+	if (!state)
+		return TC_ACT_UNSPEC;
+	if (now >= state->over)
+		close_bin(state, now);
+	if (set) {
+		connection = find(set, arrival.key);
+		if (connection->key != arrival.key)
+			cgroup = cgroup_of(skb, &arrival);
 	}
+	bpf_spin_lock(&state->lock);
 	state->bin.bytes += arrival.bytes;
 	state->bin.packets += arrival.segments;
 	if (arrival.is_marked)
 		state->bin.marks += arrival.segments;
 	if (connection)
-		add(state, &arrival, connection);
+		add(state, &arrival, set, connection, cgroup);
 	bpf_spin_unlock(&state->lock);
-	if (done.packets && bpf_ringbuf_output(&closed, &done, sizeof(done), 0))
-		__sync_fetch_and_add(&state->dropped, 1);
 	return TC_ACT_UNSPEC;
 }
 

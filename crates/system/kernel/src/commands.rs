@@ -95,7 +95,9 @@ fn watch(arguments: &WatchArguments) -> Result<(), Trouble> {
         save,
         anonymous: arguments.anonymous,
         metrics: arguments.metrics,
+        otlp: arguments.otlp.clone(),
         write: arguments.write.clone(),
+        rack: arguments.rack.clone(),
     })
 }
 

@@ -12,7 +12,7 @@ fn bins() -> Vec<Bin> {
     let bin = |line: &str| {
         let numbers: Vec<u64> = line.split(',').map(|number| number.parse().expect("a number")).collect();
         let [id, bytes, packets, marks, resent, connections, joined, fresh] = numbers[..] else { panic!("{line}") };
-        Bin { id, bytes, packets, marks, resent, connections, joined, fresh }
+        Bin { id, bytes, packets, marks, resent, connections, joined, fresh, ..Bin::default() }
     };
     lines.map(bin).collect()
 }

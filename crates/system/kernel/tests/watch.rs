@@ -5,19 +5,26 @@
 mod support;
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
 
-use fanin_testing::wait_until;
+use fanin_testing::{LIMIT, wait_until};
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo};
 use nix::sched::{CloneFlags, unshare};
 use serde_json::Value;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_fanin-kernel");
 const CONNECTIONS: u64 = 40;
+/// Time for which a client does not read, and data that fill its window and the server's buffer.
+const UNREAD: Duration = Duration::from_millis(300);
+const MUCH: usize = 32 << 20;
 
 fn watches(index: i32) -> bool {
     LinkInfoIter::default()
@@ -50,6 +57,60 @@ fn are_private(files: &[&str]) {
     assert!(!capture.windows(100).any(|part| part.iter().all(|byte| *byte == 0)), "no data");
 }
 
+/// A client that reads late closes its window.
+fn read_late(listener: &TcpListener) {
+    let mut client = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+    let (mut server, _) = listener.accept().expect("a connection");
+    server.set_nonblocking(true).expect("an option");
+    let mut sent = 0;
+    while let Ok(bytes) = server.write(&vec![0; MUCH - sent]) {
+        sent += bytes;
+    }
+    assert!(sent < MUCH, "the window is closed, and the buffer full");
+    thread::sleep(UNREAD);
+    server.set_nonblocking(false).expect("an option");
+    let sends = thread::spawn(move || {
+        server.write_all(&vec![0; MUCH - sent]).expect("it takes data");
+        // Its end is open until the client has all data.
+        server.read_exact(&mut [0]).expect("a response");
+    });
+    client.read_exact(&mut vec![0; MUCH]).expect("data comes");
+    client.write_all(&[0]).expect("it takes data");
+    sends.join().expect("it ends");
+}
+
+/// A collector that takes one request after another; their bodies.
+fn collector(listener: TcpListener) -> Receiver<Vec<u8>> {
+    let (sender, bodies) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut reader = BufReader::new(stream.expect("a connection"));
+            let lines = reader.by_ref().lines().map(|line| line.expect("a line"));
+            let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+            assert!(head[0].starts_with("POST /v1/metrics "), "{head:?}");
+            let length = head.iter().find_map(|line| line.strip_prefix("content-length: ")).expect("a length");
+            let mut body = vec![0; length.parse().expect("a number")];
+            reader.read_exact(&mut body).expect("a body");
+            reader.get_mut().write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").expect("it takes a response");
+            sender.send(body).expect("the test waits");
+        }
+    });
+    bodies
+}
+
+fn has_figures(body: &[u8]) {
+    let has = |part: &str| body.windows(part.len()).any(|window| window == part.as_bytes());
+    for part in ["host.name", "fanin.watch.burst.fan_in", "system.network.tcp.retransmits", "zero-window"] {
+        assert!(has(part), "{part} is not in {}", String::from_utf8_lossy(body));
+    }
+}
+
+/// Path of this process's cgroup v2.
+fn own_cgroup() -> Option<String> {
+    let text = fs::read_to_string("/proc/self/cgroup").expect("cgroups");
+    text.lines().find_map(|line| line.strip_prefix("0::")).map(str::to_string)
+}
+
 #[test]
 fn counts_the_connections_of_a_burst() {
     if support::skips() {
@@ -77,12 +138,15 @@ fn counts_the_connections_of_a_burst() {
     let place = tempfile::tempdir().expect("a folder");
     let [saved, hours] = ["saved", "hours"].map(|name| place.path().join(name));
     let before = LinkInfoIter::default().count();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let target = format!("http://{}", listener.local_addr().expect("an address"));
+    let bodies = collector(listener);
     let mut command = Command::new(PROGRAM);
     command
         .args(arguments)
         .args(["--worse-than", "fan-in=40", "--anonymous", "--save"])
         .arg(&saved)
-        .arg("--write")
+        .args(["--otlp", &target, "--write"])
         .arg(&hours);
     let child = command.stdout(Stdio::piped()).spawn().expect("it runs");
     wait_until("the sensor", || LinkInfoIter::default().count() > before);
@@ -94,19 +158,33 @@ fn counts_the_connections_of_a_burst() {
         server.write_all(&[0; 10_000]).expect("it takes data");
         client.read_exact(&mut [0; 10_000]).expect("data comes");
     }
+    read_late(&listener);
     let output = child.wait_with_output().expect("it ends");
     let text = String::from_utf8(output.stdout).expect("text");
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let of = |kind: &str| rows.iter().filter(|row| row["type"] == kind).collect::<Vec<_>>();
     let [burst] = of("burst")[..] else { panic!("one burst: {text}") };
-    assert_eq!(burst["fan_in"].as_u64(), Some(CONNECTIONS));
+    // That of the late reader, too.
+    assert_eq!(burst["fan_in"].as_u64(), Some(CONNECTIONS + 2), "{burst}");
+    if let Some(cgroup) = own_cgroup() {
+        let receiver = &burst["receivers"][0];
+        assert!(receiver["cgroup"] == cgroup && receiver["bytes"].as_u64() > Some(MUCH as u64), "{burst}");
+    }
     assert!(burst["bytes"].as_u64().is_some_and(|bytes| bytes > CONNECTIONS * 10_000), "{burst}");
 
+    let shut: Vec<_> = of("wait").into_iter().filter(|row| row["cause"] == "zero-window").collect();
+    let [shut] = shut[..] else { panic!("one window was closed: {text}") };
+    assert!(shut["duration_ms"].as_f64() > Some(UNREAD.as_secs_f64() * 1e3 / 2.0), "{shut}");
+    has_figures(&bodies.recv_timeout(LIMIT).expect("figures"));
     let [files] = of("saved")[..] else { panic!("one is saved: {text}") };
     let files: Vec<&str> = files["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     are_private(&files);
 
-    let file = fs::read_dir(&hours).expect("a folder").next().expect("a file").expect("an entry").path();
+    summarises_one_burst(&hours);
+}
+
+fn summarises_one_burst(hours: &Path) {
+    let file = fs::read_dir(hours).expect("a folder").next().expect("a file").expect("an entry").path();
     let summary = Command::new(PROGRAM).args(["watch", "--json", "--summary"]).arg(&file).output().expect("it runs");
     let summary: Value = serde_json::from_slice(&summary.stdout).expect("JSON");
     assert_eq!(summary["hosts"][0]["bursts"].as_u64(), Some(1), "{summary}");

@@ -14,7 +14,7 @@ pub type Labels = Vec<(&'static str, String)>;
 /// A metric with its samples.
 #[derive(Debug)]
 pub struct Family {
-    /// Name, without the suffix of its type.
+    /// Name, without the suffix of its type. Its dots, and those of labels, are underscores for Prometheus.
     pub name: String,
     /// Description, without a full stop.
     pub help: String,
@@ -46,6 +46,11 @@ pub fn gauge(name: &str, help: &str, value: f64) -> Family {
     one
 }
 
+/// A name of OpenTelemetry as Prometheus has it.
+pub fn underscored(name: &str) -> String {
+    name.replace('.', "_")
+}
+
 impl Family {
     /// Adds a number.
     pub fn number(&mut self, labels: &[(&'static str, &str)], value: f64) {
@@ -67,9 +72,11 @@ impl Family {
         if self.samples.is_empty() {
             return Ok(());
         }
-        let mut metric = encoder.encode_descriptor(&self.name, &self.help, None, self.kind)?;
+        let name = underscored(&self.name);
+        let mut metric = encoder.encode_descriptor(&name, &self.help, None, self.kind)?;
         for (labels, value) in &self.samples {
-            let mut sample = metric.encode_family(labels)?;
+            let labels: Vec<_> = labels.iter().map(|(name, value)| (underscored(name), value.as_str())).collect();
+            let mut sample = metric.encode_family(&labels)?;
             match value {
                 Value::Number(number) if matches!(self.kind, MetricType::Counter) => {
                     sample.encode_counter(number, None::<&Exemplar<NoLabelSet, f64>>)?;

@@ -1,11 +1,11 @@
 //! Metrics in Prometheus' protobuf format, the only one that has native histograms.
 //!
-//! The messages are those of `io/prometheus/client/metrics.proto`, as far as they are used, with its field numbers; their encoding is that
-//! of <https://protobuf.dev/programming-guides/encoding/>.
+//! The messages are those of `io/prometheus/client/metrics.proto`, as far as they are used, with its field numbers.
 
 use prometheus_client::metrics::MetricType;
 
-use super::family::{Family, Value};
+use super::family::{Family, Value, underscored};
+use super::wire::Message;
 use crate::metrics::{Distribution, Native};
 
 /// Numbers of the types of metrics.
@@ -13,62 +13,13 @@ const COUNTER: u64 = 0;
 const GAUGE: u64 = 1;
 const HISTOGRAM: u64 = 4;
 
-/// Types of fields on the wire.
-const VARINT: u64 = 0;
-const FIXED64: u64 = 1;
-const LENGTH: u64 = 2;
-
-/// The fields of a message.
-#[derive(Debug, Default)]
-struct Message(Vec<u8>);
-
-impl Message {
-    fn varint(&mut self, mut number: u64) {
-        while number >= 1 << 7 {
-            self.0.push(number as u8 | 1 << 7);
-            number >>= 7;
-        }
-        self.0.push(number as u8);
-    }
-
-    /// An `uint64`, `uint32` or enum.
-    fn uint(mut self, field: u64, number: u64) -> Message {
-        self.varint(field << 3 | VARINT);
-        self.varint(number);
-        self
-    }
-
-    /// A `sint64` or `sint32`, of which small ones of either sign are short.
-    fn sint(self, field: u64, number: i64) -> Message {
-        self.uint(field, (number << 1 ^ number >> 63) as u64)
-    }
-
-    fn double(mut self, field: u64, number: f64) -> Message {
-        self.varint(field << 3 | FIXED64);
-        self.0.extend(number.to_le_bytes());
-        self
-    }
-
-    /// A string or a message.
-    fn bytes(mut self, field: u64, bytes: &[u8]) -> Message {
-        self.varint(field << 3 | LENGTH);
-        self.delimited(bytes);
-        self
-    }
-
-    fn delimited(&mut self, bytes: &[u8]) {
-        self.varint(bytes.len() as u64);
-        self.0.extend(bytes);
-    }
-}
-
 /// Families with samples, each after its length.
 pub fn encode(families: &[Family]) -> Vec<u8> {
     let mut all = Message::default();
     for family in families.iter().filter(|family| !family.samples.is_empty()) {
-        all.delimited(&message(family).0);
+        all.delimited(message(family).encoded());
     }
-    all.0
+    all.into_bytes()
 }
 
 /// A `MetricFamily`.
@@ -78,20 +29,22 @@ fn message(family: &Family) -> Message {
         MetricType::Histogram => (HISTOGRAM, ""),
         _ => (GAUGE, ""),
     };
-    let name = format!("{}{suffix}", family.name);
+    let name = underscored(&family.name) + suffix;
     let mut whole = Message::default().bytes(1, name.as_bytes()).bytes(2, family.help.as_bytes()).uint(3, kind);
     for (labels, value) in &family.samples {
         let mut metric = Message::default();
         for (name, value) in labels {
-            let label = Message::default().bytes(1, name.as_bytes()).bytes(2, value.as_bytes());
-            metric = metric.bytes(1, &label.0);
+            let label = Message::default().bytes(1, underscored(name).as_bytes()).bytes(2, value.as_bytes());
+            metric = metric.bytes(1, label.encoded());
         }
         let metric = match value {
-            Value::Number(number) if kind == COUNTER => metric.bytes(3, &Message::default().double(1, *number).0),
-            Value::Number(number) => metric.bytes(2, &Message::default().double(1, *number).0),
-            Value::Distribution(found) => metric.bytes(7, &histogram(found).0),
+            Value::Number(number) if kind == COUNTER => {
+                metric.bytes(3, Message::default().double(1, *number).encoded())
+            }
+            Value::Number(number) => metric.bytes(2, Message::default().double(1, *number).encoded()),
+            Value::Distribution(found) => metric.bytes(7, histogram(found).encoded()),
         };
-        whole = whole.bytes(4, &metric.0);
+        whole = whole.bytes(4, metric.encoded());
     }
     whole
 }
@@ -102,13 +55,13 @@ fn histogram(found: &Distribution) -> Message {
     let mut cumulative = 0;
     for (bound, count) in &found.buckets {
         cumulative += count;
-        whole = whole.bytes(3, &Message::default().uint(1, cumulative).double(2, *bound).0);
+        whole = whole.bytes(3, Message::default().uint(1, cumulative).double(2, *bound).encoded());
     }
     let Native { schema, zero: (threshold, zeros), .. } = found.native;
     whole = whole.sint(5, schema.into()).double(6, threshold).uint(7, zeros);
     let (spans, deltas) = spans(&found.native);
     for span in spans {
-        whole = whole.bytes(12, &Message::default().sint(1, span.offset.into()).uint(2, span.length).0);
+        whole = whole.bytes(12, Message::default().sint(1, span.offset.into()).uint(2, span.length).encoded());
     }
     deltas.into_iter().fold(whole, |whole, delta| whole.sint(13, delta))
 }

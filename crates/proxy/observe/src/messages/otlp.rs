@@ -10,10 +10,6 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use http::Uri;
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::client::conn::http1;
-use hyper::header::{HOST, HeaderValue};
-use hyper_util::rt::TokioIo;
 use opentelemetry::trace::{Span, Status, TraceContextExt, Tracer, TracerProvider};
 use opentelemetry::{Context, ContextGuard, KeyValue};
 use opentelemetry_appender_tracing::layer::OpenTelemetryTracingBridge;
@@ -22,21 +18,17 @@ use opentelemetry_otlp::{LogExporter, Protocol, RetryPolicy, SpanExporter, WithE
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::logs::{SdkLogger, SdkLoggerProvider};
 use opentelemetry_sdk::trace::SdkTracerProvider;
-use tokio::net::TcpStream;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 use tracing::warn;
 
+use crate::collector;
 use crate::messages::SlowMultiget;
 use fanin_proxy_core::clock::unix;
 
 /// Name of the service and of the tracer.
 const NAME: &str = "fanin";
-/// Longest time to send a batch.
-const SEND_TIME: Duration = Duration::from_secs(5);
 /// Longest time to send the remainder at the end.
 const FLUSH_TIME: Duration = Duration::from_secs(2);
-/// Largest response of a collector.
-const LARGEST_RESPONSE: usize = 64 << 10;
 
 /// Senders of records and of spans.
 static SENDERS: OnceLock<(SdkLoggerProvider, SdkTracerProvider)> = OnceLock::new();
@@ -44,11 +36,10 @@ static SENDERS: OnceLock<(SdkLoggerProvider, SdkTracerProvider)> = OnceLock::new
 static REPORTED: AtomicBool = AtomicBool::new(false);
 
 /// Starts to send to a collector; returns the layer that passes messages on.
-pub fn start(collector: &Uri) -> io::Result<OpenTelemetryTracingBridge<SdkLoggerProvider, SdkLogger>> {
+pub fn start(target: &Uri) -> io::Result<OpenTelemetryTracingBridge<SdkLoggerProvider, SdkLogger>> {
     let resource = Resource::builder().with_service_name(NAME).build();
-    let logs = configured(LogExporter::builder().with_http(), collector, "logs")?.build().map_err(io::Error::other)?;
-    let spans =
-        configured(SpanExporter::builder().with_http(), collector, "traces")?.build().map_err(io::Error::other)?;
+    let logs = configured(LogExporter::builder().with_http(), target, "logs")?.build().map_err(io::Error::other)?;
+    let spans = configured(SpanExporter::builder().with_http(), target, "traces")?.build().map_err(io::Error::other)?;
     let logs = SdkLoggerProvider::builder().with_resource(resource.clone()).with_batch_exporter(logs).build();
     let spans = SdkTracerProvider::builder().with_resource(resource).with_batch_exporter(spans).build();
     let layer = OpenTelemetryTracingBridge::new(&logs);
@@ -58,11 +49,10 @@ pub fn start(collector: &Uri) -> io::Result<OpenTelemetryTracingBridge<SdkLogger
 }
 
 /// Configures an exporter.
-fn configured<B: WithExportConfig + WithHttpConfig>(builder: B, collector: &Uri, signal: &str) -> io::Result<B> {
-    let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
+fn configured<B: WithExportConfig + WithHttpConfig>(builder: B, target: &Uri, signal: &str) -> io::Result<B> {
     Ok(builder
-        .with_http_client(Client(runtime))
-        .with_endpoint(format!("{}/v1/{signal}", collector.to_string().trim_end_matches('/')))
+        .with_http_client(Client(collector::runtime()?))
+        .with_endpoint(collector::endpoint(target, signal))
         .with_protocol(Protocol::HttpBinary)
         .with_retry_policy(RetryPolicy::disabled()))
 }
@@ -113,7 +103,7 @@ struct Client(Runtime);
 #[async_trait]
 impl HttpClient for Client {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let result = self.0.block_on(send(request));
+        let result = self.0.block_on(collector::send(request));
         match &result {
             Ok(response) if response.status().is_success() => {}
             Ok(response) => report(&response.status().to_string()),
@@ -128,23 +118,4 @@ fn report(why: &str) {
     if !REPORTED.swap(true, Relaxed) {
         warn!("warning: the OpenTelemetry collector does not get all messages: {why}; later failures are not reported");
     }
-}
-
-async fn send(request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-    tokio::time::timeout(SEND_TIME, exchange(request)).await.map_err(|_| "it does not respond")?
-}
-
-/// Sends a request over a connection of its own, since batches are rare.
-async fn exchange(mut request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-    let host = request.uri().authority().map(ToString::to_string).unwrap_or_default();
-    let (mut sender, connection) = http1::handshake(TokioIo::new(TcpStream::connect(&host).await?)).await?;
-    let connection = tokio::spawn(connection);
-    request.headers_mut().insert(HOST, HeaderValue::from_str(&host)?);
-    *request.uri_mut() = request.uri().path().parse()?;
-    let (head, body) = sender.send_request(request.map(Full::new)).await?.into_parts();
-    let body = Limited::new(body, LARGEST_RESPONSE).collect().await?.to_bytes();
-    drop(sender);
-    // The response is complete, however the connection ends.
-    let _ = connection.await;
-    Ok(Response::from_parts(head, body))
 }

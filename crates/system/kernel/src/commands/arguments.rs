@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fanin_proxy_observe::collector::{self, Uri};
 
 use crate::control::{CONTROLS, Control};
 use crate::grants::Constants;
@@ -136,9 +137,15 @@ pub struct WatchArguments {
     /// Serve figures for Prometheus at this address, under /metrics
     #[arg(long, value_name = "127.0.0.1:9153")]
     pub metrics: Option<SocketAddr>,
+    /// Send figures to an OpenTelemetry collector each 10 s, by OTLP over HTTP
+    #[arg(long, value_name = "http://127.0.0.1:4318", value_parser = collector)]
+    pub otlp: Option<Uri>,
     /// Append figures of each hour to a file in this folder, for --summary
     #[arg(long, value_name = "DIR")]
     pub write: Option<PathBuf>,
+    /// Rack of this host in the figures of --write
+    #[arg(long, value_name = "NAME", requires = "write")]
+    pub rack: Option<String>,
     /// Summarise files of --write, of any number of hosts, and exit
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "interface")]
     pub summary: Vec<PathBuf>,
@@ -270,6 +277,10 @@ fn duration(text: &str) -> Result<Duration, String> {
     let count: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
     let all = count.checked_mul(seconds).filter(|all| (1..=86_400).contains(all)).ok_or_else(wrong)?;
     Ok(Duration::from_secs(all))
+}
+
+fn collector(text: &str) -> Result<Uri, String> {
+    collector::url(text).ok_or_else(|| "use http://host:port, such as http://127.0.0.1:4318".to_string())
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -28,6 +28,11 @@ impl Key {
         Ok(Key(key))
     }
 
+    /// A number that follows from the key.
+    pub fn seed(&self) -> u64 {
+        u64::from_be_bytes(self.hash(&[]))
+    }
+
     fn hash(&self, address: &[u8]) -> [u8; 8] {
         let mut hasher = SipHasher24::new_with_key(&self.0);
         hasher.write(address);

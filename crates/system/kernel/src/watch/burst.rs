@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::watch::shares::{CGROUPS, Share, Shares};
+
 /// Bins of a pause that interrupts no burst, however short that is.
 const SHORT_PAUSE: u64 = 2;
 
@@ -25,11 +27,15 @@ pub struct Bin {
     pub joined: u64,
     /// Those of the burst's latest part, which a long pause precedes.
     pub fresh: u64,
+    /// Bytes by the cgroups that receive them.
+    pub shares: Shares,
 }
 
 impl Bin {
+    /// Words of a bin without its shares.
+    const WORDS: usize = 8;
     /// Bytes of a bin in the ring buffer.
-    pub const BYTES: usize = 64;
+    pub const BYTES: usize = 8 * (Bin::WORDS + 2 * CGROUPS);
 
     /// A bin of the ring buffer.
     pub fn read(bytes: &[u8]) -> Option<Bin> {
@@ -37,12 +43,17 @@ impl Bin {
         let (words, _) = bytes.as_chunks::<8>();
         let word = |place: usize| words.get(place).map_or(0, |word| u64::from_ne_bytes(*word));
         let [id, bytes, packets, marks, resent, connections, joined, fresh] = std::array::from_fn(word);
-        Some(Bin { id, bytes, packets, marks, resent, connections, joined, fresh })
+        let share = |place: usize| {
+            let at = Bin::WORDS + 2 * place;
+            Share { cgroup: word(at), bytes: word(at + 1) }
+        };
+        let shares = Shares(std::array::from_fn(share));
+        Some(Bin { id, bytes, packets, marks, resent, connections, joined, fresh, shares })
     }
 }
 
 /// A burst. It begins and ends within bins, so that its counters include the bin before and the bin after those above the limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Burst {
     /// Its first bin.
     #[serde(skip)]
@@ -63,13 +74,17 @@ pub struct Burst {
     /// Bytes of its largest bin.
     #[serde(skip)]
     pub peak: u64,
+    /// Bytes by the cgroups that receive them.
+    #[serde(skip)]
+    pub shares: Shares,
 }
 
 impl Burst {
     /// A burst that begins with a bin; `before` is the latest earlier one.
     fn new(bin: &Bin, before: Option<&Bin>) -> Burst {
-        let Bin { id, bytes, packets, marks, resent, fresh, .. } = *bin;
-        let mut burst = Burst { first: id, last: id, fan_in: fresh, bytes, packets, marks, resent, peak: bytes };
+        let Bin { id, bytes, packets, marks, resent, fresh, shares, .. } = *bin;
+        let mut burst =
+            Burst { first: id, last: id, fan_in: fresh, bytes, packets, marks, resent, peak: bytes, shares };
         if let Some(before) = before.filter(|before| before.id + 1 == id) {
             burst.add(&Bin { joined: before.connections, ..*before });
         }
@@ -83,6 +98,7 @@ impl Burst {
         self.marks += bin.marks;
         self.resent += bin.resent;
         self.peak = self.peak.max(bin.bytes);
+        self.shares.add(&bin.shares);
     }
 }
 
@@ -259,8 +275,10 @@ mod tests {
 
     #[test]
     fn bin_is_read_from_its_words() {
-        let bytes: Vec<u8> = (1_u64..=8).flat_map(u64::to_ne_bytes).collect();
-        let wanted = Bin { id: 1, bytes: 2, packets: 3, marks: 4, resent: 5, connections: 6, joined: 7, fresh: 8 };
+        let bytes: Vec<u8> = (1_u64..=16).flat_map(u64::to_ne_bytes).collect();
+        let shares = Shares([9, 11, 13, 15].map(|cgroup| Share { cgroup, bytes: cgroup + 1 }));
+        let wanted =
+            Bin { id: 1, bytes: 2, packets: 3, marks: 4, resent: 5, connections: 6, joined: 7, fresh: 8, shares };
         assert_eq!(Bin::read(&bytes), Some(wanted));
         assert_eq!(Bin::read(&bytes[1..]), None);
     }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use fanin_proxy_observe::collector::Uri;
 use nix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -21,9 +22,10 @@ use crate::watch::figures::Figures;
 use crate::watch::hours::Hours;
 use crate::watch::live::Live;
 use crate::watch::metrics::Metrics;
-use crate::watch::row::{BurstRow, Row, WaitRow};
+use crate::watch::row::{BurstRow, Receiver, Row, WaitRow};
 use crate::watch::save::{SaveOptions, Saver};
 use crate::watch::sensor::{Sensor, Settings};
+use crate::watch::services::Services;
 use crate::watch::waits::Waits;
 
 /// Rate of a device that has none, such as a veth, Mbit/s.
@@ -53,8 +55,12 @@ pub struct Options {
     pub anonymous: bool,
     /// Address of the page for Prometheus.
     pub metrics: Option<SocketAddr>,
+    /// An OpenTelemetry collector.
+    pub otlp: Option<Uri>,
     /// Folder for hourly figures.
     pub write: Option<PathBuf>,
+    /// Rack of this host, for these figures.
+    pub rack: Option<String>,
 }
 
 /// Clocks and the link's rate, by which bins are times and bytes are rates.
@@ -69,7 +75,7 @@ struct Scale {
 }
 
 impl Scale {
-    fn row(&self, burst: Burst) -> BurstRow {
+    fn row(&self, burst: Burst, receivers: Vec<Receiver>) -> BurstRow {
         let bin_s = self.bin.as_secs_f64();
         BurstRow {
             start_s: self.zero.as_secs_f64() + burst.first as f64 * bin_s,
@@ -78,6 +84,7 @@ impl Scale {
             link_mbit: self.link_mbit,
             rate_is_assumed: self.is_assumed,
             burst,
+            receivers,
         }
     }
 
@@ -137,14 +144,18 @@ pub fn watch(options: &Options) -> Result<(), Trouble> {
 fn lacking() -> Result<Option<String>, Trouble> {
     match load::check_devices("the sensor", false) {
         Err(trouble) => Ok(Some(trouble.to_string())),
+        Ok(()) if !fs::exists("/sys/kernel/btf/vmlinux")? => {
+            Ok(Some("there is no /sys/kernel/btf/vmlinux: the kernel needs CONFIG_DEBUG_INFO_BTF=y".into()))
+        }
         Ok(()) => Ok(counters::too_old()?),
     }
 }
 
 /// Prints counters of each second.
 fn count(options: &Options, lacking: &str, is_over: &dyn Fn(Duration) -> bool) -> Result<(), Trouble> {
-    if options.save.is_some() || options.metrics.is_some() || options.write.is_some() {
-        let why = "--save, --metrics and --write need the sensor, but";
+    let metrics = options.metrics.is_some() || options.otlp.is_some();
+    if options.save.is_some() || metrics || options.write.is_some() {
+        let why = "--save, --metrics, --otlp and --write need the sensor, but";
         return Err(Trouble::Environment(format!("{why} {lacking}")));
     }
     let mut before = Counters::read(&options.device)?;
@@ -192,6 +203,7 @@ struct Watch<'a> {
     finder: Finder,
     saver: Option<Saver>,
     waits: Option<Waits>,
+    services: Services,
     key: Option<Key>,
     metrics: Option<Metrics>,
     hours: Option<Hours>,
@@ -212,6 +224,7 @@ impl Watch<'_> {
             limit: link_mbit * bin_ns / 16_000,
             longest_pause: (PAUSE.as_nanos() / options.bin.as_nanos()) as u64,
             keeps_heads: options.save.is_some(),
+            seed: Key::random()?.seed(),
         };
         let zero = clock(ClockId::CLOCK_REALTIME)?.saturating_sub(monotonic()?);
         let device = &options.device;
@@ -224,9 +237,12 @@ impl Watch<'_> {
         }
         let scale = Scale { bin: options.bin, zero, link_mbit, is_assumed, limit: settings.limit };
         let finder = Finder::new(settings.limit, settings.longest_pause);
-        let metrics = options.metrics.map(|address| Metrics::serve(address, device)).transpose()?;
+        let (address, collector) = (options.metrics, options.otlp.as_ref());
+        let has_metrics = address.is_some() || collector.is_some();
+        let metrics = has_metrics.then(|| Metrics::start(device, address, collector)).transpose()?;
         let now = clock(ClockId::CLOCK_REALTIME)?;
-        let hours = options.write.as_ref().map(|folder| Hours::new(folder, device, now)).transpose()?;
+        let new_hours = |folder: &PathBuf| Hours::new(folder, device, options.rack.clone(), now);
+        let hours = options.write.as_ref().map(new_hours).transpose()?;
         let live = (!options.json && io::stdout().is_terminal()).then(Live::default);
         Ok(Watch {
             options,
@@ -235,6 +251,7 @@ impl Watch<'_> {
             finder,
             saver,
             waits: observe_waits()?,
+            services: Services::new(),
             key,
             metrics,
             hours,
@@ -304,7 +321,11 @@ impl Watch<'_> {
 
     fn report(&mut self, bursts: Vec<Burst>) -> Result<(), Trouble> {
         for burst in bursts {
-            let row = self.scale.row(burst);
+            let now = monotonic()?;
+            let mut receivers: Vec<Receiver> =
+                burst.shares.present().map(|share| self.services.receiver(share, now)).collect();
+            receivers.sort_by_key(|receiver| std::cmp::Reverse(receiver.bytes));
+            let row = self.scale.row(burst, receivers);
             let (began, ended) = (self.scale.begin(burst.first), self.scale.begin(burst.last + 1));
             if let Some(saver) = &mut self.saver {
                 saver.offer(&row, began, ended);
@@ -330,6 +351,7 @@ impl Watch<'_> {
         let Some(waits) = &mut self.waits else { return Ok(()) };
         let (ended, segments) = (waits.take()?, waits.segments()?);
         self.count(|figures| figures.segments(segments))?;
+        let now = monotonic()?;
         for wait in ended {
             let shown = |(address, port)| {
                 SocketAddr::new(self.key.as_ref().map_or(address, |key| key.address(address)), port).to_string()
@@ -340,6 +362,7 @@ impl Watch<'_> {
                 cause: wait.cause,
                 own: shown(wait.own),
                 peer: shown(wait.peer),
+                service: (wait.cgroup > 0).then(|| self.services.name(wait.cgroup, now)),
             };
             self.count(|figures| figures.wait(&row))?;
             self.print(&Row::Wait(row))?;

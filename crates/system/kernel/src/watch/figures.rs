@@ -60,6 +60,23 @@ pub struct Waited {
     pub segments: u64,
 }
 
+/// Figures of a service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Served {
+    /// Bursts of which it received at least a part.
+    pub bursts: u64,
+    /// Bytes of bursts for it.
+    pub bytes: u64,
+    /// Waits of its connections.
+    pub waits: u64,
+    /// Their sum.
+    pub wait_ms: f64,
+}
+
+/// Services that are counted; further ones count as [`OTHERS`], so that pods that come and go need no more memory.
+const SERVICES: usize = 256;
+const OTHERS: &str = "other services";
+
 /// Figures of a time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
@@ -83,6 +100,9 @@ pub struct Figures {
     pub duration: Powers,
     /// Waits of connections that send.
     pub waits: BTreeMap<Cause, Waited>,
+    /// By service.
+    #[serde(default)]
+    pub services: BTreeMap<String, Served>,
 }
 
 impl Figures {
@@ -97,6 +117,16 @@ impl Figures {
         self.fan_in.add(row.burst.fan_in);
         self.connections += row.burst.fan_in;
         self.duration.add((row.duration_ms / 1e3 * PER_SECOND as f64).ceil() as u64);
+        for receiver in &row.receivers {
+            let served = self.service(&receiver.service);
+            served.bursts += 1;
+            served.bytes += receiver.bytes;
+        }
+    }
+
+    fn service(&mut self, name: &str) -> &mut Served {
+        let is_counted = self.services.len() < SERVICES || self.services.contains_key(name);
+        self.services.entry(if is_counted { name } else { OTHERS }.to_string()).or_default()
     }
 
     /// Counts a wait.
@@ -104,6 +134,11 @@ impl Figures {
         let waited = self.waits.entry(row.cause).or_default();
         waited.count += 1;
         waited.ms += row.duration_ms;
+        if let Some(name) = &row.service {
+            let served = self.service(name);
+            served.waits += 1;
+            served.wait_ms += row.duration_ms;
+        }
     }
 
     /// Counts segments sent again.
@@ -130,6 +165,13 @@ impl Figures {
             waited.ms += other.ms;
             waited.segments += other.segments;
         }
+        for (name, other) in &other.services {
+            let served = self.service(name);
+            served.bursts += other.bursts;
+            served.bytes += other.bytes;
+            served.waits += other.waits;
+            served.wait_ms += other.wait_ms;
+        }
     }
 }
 
@@ -149,8 +191,14 @@ mod tests {
 
     #[test]
     fn joined_figures_are_those_of_both_times() {
-        let wait =
-            |cause, duration_ms| WaitRow { end_s: 0.0, duration_ms, cause, own: String::new(), peer: String::new() };
+        let wait = |cause: Cause, duration_ms| WaitRow {
+            end_s: 0.0,
+            duration_ms,
+            cause,
+            own: String::new(),
+            peer: String::new(),
+            service: Some(cause.word().into()),
+        };
         let (mut one, mut other, mut both) = (Figures::default(), Figures::default(), Figures::default());
         for (figures, cause, ms) in [(&mut one, Cause::Timeout, 200.0), (&mut other, Cause::LossProbe, 8.0)] {
             figures.wait(&wait(cause, ms));
@@ -160,5 +208,15 @@ mod tests {
         }
         one.join(&other);
         assert_eq!(one, both);
+        assert_eq!(one.services["timeout"], Served { waits: 1, wait_ms: 200.0, ..Served::default() });
+    }
+
+    #[test]
+    fn services_beyond_the_limit_count_as_others() {
+        let mut figures = Figures::default();
+        (0..SERVICES + 2).for_each(|number| figures.service(&number.to_string()).bursts += 1);
+        figures.service("0").bursts += 1;
+        assert_eq!((figures.services.len(), figures.services["0"].bursts), (SERVICES + 1, 2));
+        assert_eq!(figures.services[OTHERS].bursts, 2);
     }
 }

@@ -23,15 +23,15 @@ impl Hours {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn new(folder: &Path, device: &str, now: Duration) -> Result<Hours, Trouble> {
+    pub fn new(folder: &Path, device: &str, rack: Option<String>, now: Duration) -> Result<Hours, Trouble> {
         let host = fs::read_to_string("/proc/sys/kernel/hostname")?.trim().to_string();
         let file = folder.join(format!("{host}-{device}.jsonl"));
         let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         created.and_then(|()| open(&file)).map_err(|error| {
             Trouble::Input(format!("--write {}: cannot write {}: {error}", folder.display(), file.display()))
         })?;
-        let row =
-            HourRow { host, device: device.into(), start_s: hour(now), watched_s: 0.0, figures: Figures::default() };
+        let (device, start_s) = (device.into(), hour(now));
+        let row = HourRow { host, device, rack, start_s, watched_s: 0.0, figures: Figures::default() };
         Ok(Hours { file, row, since: now })
     }
 
@@ -81,7 +81,7 @@ mod tests {
     fn each_hour_has_a_row() {
         let folder = tempfile::tempdir().unwrap();
         let time = |minutes: u64| Duration::from_secs(minutes * 60);
-        let mut hours = Hours::new(folder.path(), "eth0", time(30)).unwrap();
+        let mut hours = Hours::new(folder.path(), "eth0", None, time(30)).unwrap();
         hours.figures(time(31)).unwrap().bursts += 1;
         hours.figures(time(61)).unwrap().bursts += 2;
         hours.figures(time(62)).unwrap().bursts += 3;

@@ -1,9 +1,12 @@
-//! Figures for Prometheus (`fanin watch --metrics`).
+//! Figures for Prometheus (`fanin watch --metrics`), and for an OpenTelemetry collector (`--otlp`).
 
+use std::fs;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fanin_proxy_observe::exposition::{Family, HttpThread, Source, family, listen};
+use fanin_proxy_observe::collector::Uri;
+use fanin_proxy_observe::exposition::{Exporter, Family, HttpThread, Source, family, listen};
 use fanin_proxy_observe::metrics::{Distribution, Native};
 use prometheus_client::metrics::MetricType;
 
@@ -11,22 +14,24 @@ use crate::trouble::Trouble;
 use crate::watch::figures::{DOUBLINGS, Figures, Powers};
 use crate::watch::row::Cause;
 
-/// Figures since the start, which a thread serves.
+/// Figures since the start, which threads serve and send.
 pub struct Metrics {
     figures: Arc<Mutex<Figures>>,
-    _thread: HttpThread,
+    _server: Option<HttpThread>,
+    _exporter: Option<Exporter>,
 }
 
 impl Metrics {
-    /// Listens at an address.
+    /// Listens at an address, and sends to a collector.
     ///
     /// # Errors
     /// The address is in use or not of this machine.
-    pub fn serve(address: SocketAddr, device: &str) -> Result<Metrics, Trouble> {
-        let figures = Arc::<Mutex<Figures>>::default();
-        let page = Page { device: device.into(), figures: Arc::clone(&figures) };
-        let thread = listen(address).and_then(|socket| HttpThread::start(socket, page));
-        Ok(Metrics { figures, _thread: thread.map_err(|error| Trouble::Input(format!("--{error}")))? })
+    pub fn start(device: &str, address: Option<SocketAddr>, collector: Option<&Uri>) -> Result<Metrics, Trouble> {
+        let page = Page { device: device.into(), figures: Arc::default() };
+        let serve = |address| listen(address).and_then(|socket| HttpThread::start(socket, page.clone()));
+        let server = address.map(serve).transpose().map_err(|error| Trouble::Input(format!("--{error}")))?;
+        let exporter = collector.map(|collector| export(collector, page.clone())).transpose()?;
+        Ok(Metrics { figures: page.figures, _server: server, _exporter: exporter })
     }
 
     /// Changes the figures.
@@ -35,7 +40,16 @@ impl Metrics {
     }
 }
 
-#[derive(Debug)]
+fn export(collector: &Uri, page: Page) -> io::Result<Exporter> {
+    let host = fs::read_to_string("/proc/sys/kernel/hostname")?.trim().to_string();
+    let resource = vec![("service.name", "fanin-watch".to_string()), ("host.name", host)];
+    Exporter::start(collector, resource, page, |why| {
+        let note = "later failures are not reported";
+        let _ = writeln!(io::stderr(), "note: --otlp: the collector does not get all figures: {why}; {note}");
+    })
+}
+
+#[derive(Clone, Debug)]
 struct Page {
     device: String,
     figures: Arc<Mutex<Figures>>,
@@ -49,7 +63,7 @@ impl Source for Page {
     fn families(&self) -> Vec<Family> {
         let figures = self.figures.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // Names of attributes are OpenTelemetry's.
-        let labels = [("network_interface_name", self.device.as_str())];
+        let labels = [("network.interface.name", self.device.as_str())];
         let counter = |name: &str, help: &str, value: f64| {
             let mut one = family(name, help, MetricType::Counter);
             one.number(&labels, value);
@@ -60,30 +74,42 @@ impl Source for Page {
             one.distribution(&labels, distribution(powers, first, sum));
             one
         };
-        let mut segments = family("system_network_tcp_retransmits", "TCP segments sent again", MetricType::Counter);
-        let mut waits = family("fanin_watch_waits", "Waits of connections that send", MetricType::Counter);
-        let mut waited = family("fanin_watch_wait_seconds", "Time of these waits", MetricType::Counter);
+        let mut segments = family("system.network.tcp.retransmits", "TCP segments sent again", MetricType::Counter);
+        let mut waits = family("fanin.watch.waits", "Waits of connections that send", MetricType::Counter);
+        let mut waited = family("fanin.watch.wait.time.seconds", "Time of these waits", MetricType::Counter);
         for cause in Cause::ALL {
             let found = figures.waits.get(&cause).copied().unwrap_or_default();
-            let labels = [("network_tcp_retransmit_type", attribute(cause))];
-            segments.number(&labels, found.segments as f64);
+            if let Some(kind) = retransmit_type(cause) {
+                segments.number(&[("network.tcp.retransmit.type", kind)], found.segments as f64);
+            }
+            let labels = [("cause", cause.word())];
             waits.number(&labels, found.count as f64);
             waited.number(&labels, found.ms / 1e3);
         }
+        let mut bursts = family("fanin.watch.service.bursts", "Bursts for a service", MetricType::Counter);
+        let mut bytes = family("fanin.watch.service.bytes", "Bytes in bursts for a service", MetricType::Counter);
+        let mut waiting =
+            family("fanin.watch.service.wait.time.seconds", "Time of waits of a service", MetricType::Counter);
+        for (name, served) in &figures.services {
+            let labels = [labels[0], ("service", name.as_str())];
+            bursts.number(&labels, served.bursts as f64);
+            bytes.number(&labels, served.bytes as f64);
+            waiting.number(&labels, served.wait_ms / 1e3);
+        }
         vec![
-            counter("fanin_watch_burst_bytes", "Bytes in bursts", figures.bytes as f64),
-            counter("fanin_watch_burst_packets", "Packets in bursts", figures.packets as f64),
-            counter("fanin_watch_burst_marked_packets", "Packets in bursts with the mark CE", figures.marks as f64),
-            counter("fanin_watch_burst_resent_segments", "Segments in bursts that repeat data", figures.resent as f64),
+            counter("fanin.watch.burst.bytes", "Bytes in bursts", figures.bytes as f64),
+            counter("fanin.watch.burst.packets", "Packets in bursts", figures.packets as f64),
+            counter("fanin.watch.burst.marked_packets", "Packets in bursts with the mark CE", figures.marks as f64),
+            counter("fanin.watch.burst.resent_segments", "Segments in bursts that repeat data", figures.resent as f64),
             histogram(
-                "fanin_watch_burst_fan_in",
+                "fanin.watch.burst.fan_in",
                 "Connections of bursts",
                 &figures.fan_in,
                 0,
                 figures.connections as f64,
             ),
             histogram(
-                "fanin_watch_burst_duration_seconds",
+                "fanin.watch.burst.duration.seconds",
                 "Durations of bursts",
                 &figures.duration,
                 -DOUBLINGS,
@@ -92,16 +118,20 @@ impl Source for Page {
             segments,
             waits,
             waited,
+            bursts,
+            bytes,
+            waiting,
         ]
     }
 }
 
-/// Value of OpenTelemetry's attribute `network.tcp.retransmit.type`.
-fn attribute(cause: Cause) -> &'static str {
+/// Value of OpenTelemetry's attribute `network.tcp.retransmit.type`, if segments are sent again.
+fn retransmit_type(cause: Cause) -> Option<&'static str> {
     match cause {
-        Cause::Timeout => "timeout",
-        Cause::LossProbe => "tail_loss_probe",
-        Cause::FastRetransmit => "fast",
+        Cause::Timeout => Some("timeout"),
+        Cause::LossProbe => Some("tail_loss_probe"),
+        Cause::FastRetransmit => Some("fast"),
+        Cause::ZeroWindow => None,
     }
 }
 
@@ -141,7 +171,7 @@ mod tests {
     fn dashboard_asks_for_metrics_of_the_page() {
         let dashboard = include_str!("../../../../../packaging/grafana-watch.json");
         let page = Page { device: "eth0".into(), figures: Arc::default() };
-        let names: Vec<String> = page.families().into_iter().map(|family| family.name).collect();
+        let names: Vec<String> = page.families().into_iter().map(|family| family.name.replace('.', "_")).collect();
         let words = dashboard.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
         let asked: Vec<&str> =
             words.filter(|word| word.starts_with("fanin_watch") || word.starts_with("system_network")).collect();

@@ -3,6 +3,7 @@
 pub mod burst;
 pub mod figures;
 pub mod row;
+pub mod shares;
 pub mod summary;
 
 #[cfg(feature = "load")]
@@ -22,6 +23,8 @@ mod metrics;
 #[cfg(feature = "load")]
 pub mod save;
 #[cfg(feature = "load")]
-mod sensor;
+pub mod sensor;
+#[cfg(feature = "load")]
+mod services;
 #[cfg(feature = "load")]
 mod waits;

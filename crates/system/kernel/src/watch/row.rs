@@ -36,6 +36,20 @@ pub struct BurstRow {
     /// Its counters.
     #[serde(flatten)]
     pub burst: Burst,
+    /// Who receives it, most bytes first: at most four.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub receivers: Vec<Receiver>,
+}
+
+/// A service that receives a burst, or a part of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receiver {
+    /// Unit of systemd, pod of Kubernetes, or cgroup.
+    pub service: String,
+    /// Path of the cgroup.
+    pub cgroup: String,
+    /// Bytes with their headers.
+    pub bytes: u64,
 }
 
 /// Files of a burst.
@@ -63,11 +77,13 @@ pub enum Cause {
     LossProbe,
     /// Recovery after duplicate acknowledgements, or by RACK.
     FastRetransmit,
+    /// The receiver's window was closed, or smaller than a segment.
+    ZeroWindow,
 }
 
 impl Cause {
     /// All, in the order of bpf/waits.bpf.c.
-    pub const ALL: [Cause; 3] = [Cause::Timeout, Cause::LossProbe, Cause::FastRetransmit];
+    pub const ALL: [Cause; 4] = [Cause::Timeout, Cause::LossProbe, Cause::FastRetransmit, Cause::ZeroWindow];
 
     /// Its name in JSON.
     pub fn word(self) -> &'static str {
@@ -75,6 +91,7 @@ impl Cause {
             Cause::Timeout => "timeout",
             Cause::LossProbe => "loss-probe",
             Cause::FastRetransmit => "fast-retransmit",
+            Cause::ZeroWindow => "zero-window",
         }
     }
 }
@@ -84,7 +101,7 @@ impl Cause {
 pub struct WaitRow {
     /// Its end, Unix time.
     pub end_s: f64,
-    /// Silence before a timer, or duration of a recovery.
+    /// Silence before a timer, or duration of a recovery or of a closed window.
     pub duration_ms: f64,
     /// Why.
     pub cause: Cause,
@@ -92,12 +109,16 @@ pub struct WaitRow {
     pub own: String,
     /// The other end.
     pub peer: String,
+    /// Whose connection it is, if its cgroup is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
 }
 
 impl fmt::Display for WaitRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let WaitRow { end_s, duration_ms, cause, own, peer } = self;
-        write!(f, "{end_s:.3} wait: {}, {duration_ms:.1} ms, {own} to {peer}", cause.word())
+        let WaitRow { end_s, duration_ms, cause, own, peer, service } = self;
+        write!(f, "{end_s:.3} wait: {}, {duration_ms:.1} ms, {own} to {peer}", cause.word())?;
+        service.as_ref().map_or(Ok(()), |service| write!(f, ", of {service}"))
     }
 }
 
@@ -122,7 +143,8 @@ impl fmt::Display for BurstRow {
             self.duration_ms,
             bytes as f64 / 1024.0,
             self.peak_mbit
-        )
+        )?;
+        self.receivers.first().map_or(Ok(()), |receiver| write!(f, ", for {}", receiver.service))
     }
 }
 
@@ -227,8 +249,17 @@ mod tests {
     use super::*;
 
     fn row() -> BurstRow {
-        let burst = Burst { first: 0, last: 0, fan_in: 32, bytes: 2048, packets: 9, marks: 3, resent: 1, peak: 0 };
-        BurstRow { start_s: 7.25, duration_ms: 18.0, peak_mbit: 990.0, link_mbit: 1000, rate_is_assumed: true, burst }
+        let burst = Burst { fan_in: 32, bytes: 2048, packets: 9, marks: 3, resent: 1, ..Burst::default() };
+        let [service, cgroup] = ["web.service", "/system.slice/web.service"].map(str::to_string);
+        BurstRow {
+            start_s: 7.25,
+            duration_ms: 18.0,
+            peak_mbit: 990.0,
+            link_mbit: 1000,
+            rate_is_assumed: true,
+            burst,
+            receivers: vec![Receiver { service, cgroup, bytes: 2000 }],
+        }
     }
 
     #[test]
@@ -237,7 +268,8 @@ mod tests {
             SavedRow { start_s: 7.25, files: vec!["a/packets.pcap".into()], packets: 4, from_s: 6.5, to_s: 7.5 };
         let waits = Cause::ALL.map(|cause| {
             let [own, peer] = ["10.0.0.1:7000", "[::1]:80"].map(str::to_string);
-            Row::Wait(WaitRow { end_s: 7.5, duration_ms: 204.0, cause, own, peer })
+            let service = (cause == Cause::Timeout).then(|| "web.service".into());
+            Row::Wait(WaitRow { end_s: 7.5, duration_ms: 204.0, cause, own, peer, service })
         });
         for row in [Row::Burst(row()), Row::Saved(saved)].into_iter().chain(waits) {
             let json = serde_json::to_string(&row).unwrap();

@@ -16,7 +16,7 @@ use crate::watch::heads;
 
 /// Places of the number of lost bins and of the open bin in the map of the state (bpf/watch.bpf.c).
 const LOST_BINS: usize = 40;
-const OPEN_BIN: usize = 48;
+const OPEN_BIN: usize = 56;
 
 /// Settings of the sensor.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,8 @@ pub struct Settings {
     pub longest_pause: u64,
     /// Keep the latest packets' headers.
     pub keeps_heads: bool,
+    /// Random number by which connections have places in the kernel's table.
+    pub seed: u64,
 }
 
 /// An attached sensor. The kernel takes it back when this process ends in any way.
@@ -85,7 +87,7 @@ impl Sensor {
     /// The kernel refuses to show them.
     pub fn bins(&mut self, before: u64) -> Result<Vec<Bin>, Trouble> {
         // No later packet has closed it. Those closed before are in the ring buffer now.
-        let open = self.state()?.get(OPEN_BIN..).and_then(Bin::read);
+        let open = open_bin(&self.object)?;
         self.ring.consume().map_err(unread)?;
         let mut bins: Vec<Bin> = self.bins.try_iter().filter(|bin| bin.id > self.latest).collect();
         let latest = bins.last().map_or(self.latest, |bin| bin.id);
@@ -99,7 +101,7 @@ impl Sensor {
     /// # Errors
     /// The kernel refuses to show it.
     pub fn lost(&self) -> Result<u64, Trouble> {
-        let state = self.state()?;
+        let state = state(&self.object)?;
         Ok(state.get(LOST_BINS..).and_then(|state| state.first_chunk()).map_or(0, |word| u64::from_ne_bytes(*word)))
     }
 
@@ -107,22 +109,34 @@ impl Sensor {
     pub fn detach(&mut self) {
         self.links.clear();
     }
+}
 
-    fn state(&self) -> Result<Vec<u8>, Trouble> {
-        let state = load::map(&self.object, "states")?.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY);
-        Ok(state.map_err(unread)?.unwrap_or_default())
-    }
+fn state(object: &Object) -> Result<Vec<u8>, Trouble> {
+    let state = load::map(object, "states")?.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY);
+    Ok(state.map_err(unread)?.unwrap_or_default())
+}
+
+/// The bin to which packets are added.
+///
+/// # Errors
+/// The kernel refuses to show it.
+pub fn open_bin(object: &Object) -> Result<Option<Bin>, Trouble> {
+    Ok(state(object)?.get(OPEN_BIN..).and_then(Bin::read))
 }
 
 /// The program of departures, of which the headers alone are kept.
 const LEAVES: &str = "watch_leaves";
 
-fn load(settings: Settings) -> Result<Object, Trouble> {
-    let Settings { bin_ns, limit, longest_pause, keeps_heads } = settings;
+/// Loads it.
+///
+/// # Errors
+/// The kernel refuses it.
+pub fn load(settings: Settings) -> Result<Object, Trouble> {
+    let Settings { bin_ns, limit, longest_pause, keeps_heads, seed } = settings;
     let count = if keeps_heads { heads::COUNT } else { 0 };
     let mut object = load::open("watch", WATCH)?;
-    let bytes: Vec<u8> =
-        [bin_ns, limit, longest_pause, count.into()].iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let constants = [bin_ns, limit, longest_pause, count.into(), seed];
+    let bytes: Vec<u8> = constants.iter().flat_map(|word| word.to_ne_bytes()).collect();
     load::set_constants(&mut object, &bytes)?;
     for mut map in object.maps_mut().filter(|map| map.name() == "heads") {
         map.set_max_entries(count.max(1)).map_err(|error| load::refused("set the number of headers", &error))?;

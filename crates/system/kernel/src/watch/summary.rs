@@ -19,6 +19,9 @@ pub struct HourRow {
     pub host: String,
     /// Its network device.
     pub device: String,
+    /// Its rack, if that is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rack: Option<String>,
     /// Begin of the hour, Unix time.
     pub start_s: u64,
     /// Time that was watched.
@@ -31,7 +34,7 @@ pub struct HourRow {
 /// Figures of a group of rows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Group {
-    /// Host and device, hour of the day (UTC), or day (Unix time).
+    /// Rack, host and device, hour of the day (UTC), or day.
     pub name: String,
     /// Time that was watched.
     pub watched_s: f64,
@@ -43,6 +46,8 @@ pub struct Group {
 /// A summary of hosts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
+    /// By rack, if racks are set; most bursts first.
+    pub racks: Vec<Group>,
     /// By host and device; most bursts first.
     pub hosts: Vec<Group>,
     /// By hour of the day, UTC.
@@ -67,26 +72,29 @@ pub fn read(name: &str, text: &str) -> Result<Vec<HourRow>, String> {
 impl Summary {
     /// Joins rows.
     pub fn of(rows: &[HourRow]) -> Summary {
-        let by = |name: &dyn Fn(&HourRow) -> String| {
+        let by = |name: &dyn Fn(&HourRow) -> Option<String>| {
             let mut groups: BTreeMap<String, Group> = BTreeMap::new();
-            for row in rows {
-                let name = name(row);
+            for (row, name) in rows.iter().filter_map(|row| Some((row, name(row)?))) {
                 let group = groups.entry(name.clone()).or_insert(Group { name, ..Group::default() });
                 group.watched_s += row.watched_s;
                 group.figures.join(&row.figures);
             }
             groups.into_values().collect::<Vec<_>>()
         };
-        let mut hosts = by(&|row| format!("{} {}", row.host, row.device));
-        hosts.sort_by_key(|group| std::cmp::Reverse(group.figures.bursts));
-        let hours = by(&|row| format!("{:02}:00", row.start_s % DAY / HOUR));
-        Summary { hosts, hours, days: by(&|row| day(row.start_s)) }
+        let mut racks = by(&|row| row.rack.clone());
+        let mut hosts = by(&|row| Some(format!("{} {}", row.host, row.device)));
+        for groups in [&mut racks, &mut hosts] {
+            groups.sort_by_key(|group| std::cmp::Reverse(group.figures.bursts));
+        }
+        let hours = by(&|row| Some(format!("{:02}:00", row.start_s % DAY / HOUR)));
+        Summary { racks, hosts, hours, days: by(&|row| Some(day(row.start_s))) }
     }
 
     /// As a text.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        for (title, groups) in [("host", &self.hosts), ("hour (UTC)", &self.hours), ("day", &self.days)] {
+        let tables = [("rack", &self.racks), ("host", &self.hosts), ("hour (UTC)", &self.hours), ("day", &self.days)];
+        for (title, groups) in tables.into_iter().filter(|(_, groups)| !groups.is_empty()) {
             let _ = writeln!(
                 text,
                 "{title:<24} {:>8} {:>8} {:>11} {:>11} {:>10} {:>10} {:>9} {:>11}",
@@ -97,6 +105,7 @@ impl Summary {
         }
         let mut all = Figures::default();
         self.days.iter().for_each(|group| all.join(&group.figures));
+        text += &services(&all);
         text += "fan-in of bursts\n";
         for (bound, count) in all.fan_in.buckets() {
             let _ = writeln!(text, "{:>12} {count:>10}", format!("to {bound}"));
@@ -119,6 +128,21 @@ fn line(group: &Group) -> String {
     )
 }
 
+/// Services, most bytes of bursts first.
+fn services(figures: &Figures) -> String {
+    let mut rows: Vec<_> = figures.services.iter().collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    rows.sort_by_key(|(_, served)| std::cmp::Reverse(served.bytes));
+    let mut text = format!("{:<48} {:>8} {:>11} {:>8} {:>11}\n", "service", "bursts", "MiB", "waits", "waiting s");
+    for (name, served) in rows {
+        let (mib, wait_s) = (served.bytes as f64 / f64::from(1 << 20), served.wait_ms / 1e3);
+        let _ = writeln!(text, "{name:<48} {:>8} {mib:>11.1} {:>8} {wait_s:>11.3}", served.bursts, served.waits);
+    }
+    text + "\n"
+}
+
 /// Date of a Unix time (proleptic Gregorian calendar, days since 1 March of year 0).
 fn day(unix_s: u64) -> String {
     let days = unix_s / DAY + 719_468;
@@ -135,13 +159,12 @@ fn day(unix_s: u64) -> String {
 mod tests {
     use super::*;
     use crate::watch::burst::Burst;
-    use crate::watch::row::BurstRow;
+    use crate::watch::row::{BurstRow, Receiver};
 
     fn hour(host: &str, start_s: u64, fan_ins: &[u64]) -> HourRow {
         let mut figures = Figures::default();
         for fan_in in fan_ins {
-            let burst =
-                Burst { first: 0, last: 0, fan_in: *fan_in, bytes: 9, packets: 3, marks: 0, resent: 1, peak: 0 };
+            let burst = Burst { fan_in: *fan_in, bytes: 9, packets: 3, resent: 1, ..Burst::default() };
             let row = BurstRow {
                 start_s: 0.0,
                 duration_ms: 2.0,
@@ -149,10 +172,16 @@ mod tests {
                 link_mbit: 1,
                 rate_is_assumed: false,
                 burst,
+                receivers: vec![Receiver {
+                    service: "web.service".into(),
+                    cgroup: "/web.service".into(),
+                    bytes: 1 << 19,
+                }],
             };
             figures.burst(&row);
         }
-        HourRow { host: host.into(), device: "eth0".into(), start_s, watched_s: 1_800.0, figures }
+        let rack = (host == "b").then(|| "r1".into());
+        HourRow { host: host.into(), device: "eth0".into(), rack, start_s, watched_s: 1_800.0, figures }
     }
 
     #[test]
@@ -167,7 +196,12 @@ mod tests {
         assert_eq!(figures(&summary.hosts), [("b eth0".to_string(), 3), ("a eth0".to_string(), 2)]);
         assert_eq!(figures(&summary.hours), [("01:00".to_string(), 5)]);
         assert_eq!(figures(&summary.days), [("1970-01-01".to_string(), 4), ("1970-01-02".to_string(), 1)]);
+        assert_eq!(figures(&summary.racks), [("r1".to_string(), 3)]);
         let text = summary.text();
+        assert!(
+            text.contains("web.service                                             5         2.5        0       0.000"),
+            "{text}"
+        );
         assert!(text.contains("b eth0                          3      6.0          32          64"), "{text}");
         assert!(text.contains("to 64          1"), "{text}");
     }

@@ -5,15 +5,12 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::unix::fs::MetadataExt;
 use std::sync::mpsc::{self, Receiver};
-use std::time::Duration;
-
-use libbpf_rs::{Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
-use nix::time::{ClockId, clock_getres};
 
 use crate::control::WAITS;
 use crate::load;
 use crate::trouble::Trouble;
 use crate::watch::row::Cause;
+use libbpf_rs::{Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
 
 const FAMILY_IPV6: u16 = 10;
 
@@ -26,6 +23,8 @@ pub struct Wait {
     pub us: u64,
     /// Why.
     pub cause: Cause,
+    /// Cgroup of its socket; zero if it is unknown.
+    pub cgroup: u64,
     /// This host's end of the connection.
     pub own: (IpAddr, u16),
     /// The other end.
@@ -37,7 +36,7 @@ impl Wait {
     fn read(record: &[u8]) -> Option<Wait> {
         let word = |place: usize| Some(u64::from_ne_bytes(*record.get(place..)?.first_chunk()?));
         let short = |place: usize| Some(u16::from_ne_bytes(*record.get(place..)?.first_chunk()?));
-        let (family, cause) = (short(52)?, short(54)?);
+        let (family, cause) = (short(60)?, short(62)?);
         let address = |place: usize| -> Option<IpAddr> {
             let bytes: [u8; 16] = *record.get(place..)?.first_chunk()?;
             Some(match (family == FAMILY_IPV6, Ipv6Addr::from(bytes).to_ipv4_mapped()) {
@@ -50,8 +49,9 @@ impl Wait {
             at: word(0)?,
             us: word(8)?,
             cause: *Cause::ALL.get(usize::from(cause))?,
-            own: (address(16)?, short(48)?),
-            peer: (address(32)?, short(50)?),
+            cgroup: word(16)?,
+            own: (address(24)?, short(56)?),
+            peer: (address(40)?, short(58)?),
         })
     }
 }
@@ -70,21 +70,12 @@ impl Waits {
     /// Attaches the programs to this network namespace's connections.
     ///
     /// # Errors
-    /// The kernel has no BTF or no such tracepoints, or refuses the programs.
+    /// The kernel has no such tracepoints, or refuses the programs.
     pub fn attach() -> Result<Waits, Trouble> {
-        if !fs::exists("/sys/kernel/btf/vmlinux")? {
-            let lacks = "no /sys/kernel/btf/vmlinux: the kernel needs CONFIG_DEBUG_INFO_BTF=y";
-            return Err(Trouble::Environment(lacks.into()));
-        }
         let mut object = load::open("waits", WAITS)?;
         let space = fs::metadata("/proc/self/ns/net")?.ino();
-        let tick = Duration::from(clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).map_err(io::Error::from)?).as_micros();
-        let constants = [u32::try_from(space), u32::try_from(tick)].map(|one| one.map(u32::to_ne_bytes));
-        let [space, tick] = constants;
-        load::set_constants(
-            &mut object,
-            &[space.map_err(io::Error::other)?, tick.map_err(io::Error::other)?].concat(),
-        )?;
+        let space = u32::try_from(space).map_err(io::Error::other)?;
+        load::set_constants(&mut object, &space.to_ne_bytes())?;
         let object = object.load().map_err(unloaded)?;
         let links =
             object.progs_mut().map(|program| program.attach_trace().map_err(unloaded)).collect::<Result<_, _>>()?;
@@ -131,7 +122,7 @@ mod tests {
 
     #[test]
     fn record_is_read() {
-        let mut record = [5_u64.to_ne_bytes(), 200_000_u64.to_ne_bytes()].concat();
+        let mut record = [5_u64, 200_000, 77].map(u64::to_ne_bytes).concat();
         record.extend(
             [[10, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [10, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]
                 .concat(),
@@ -141,16 +132,17 @@ mod tests {
             at: 5,
             us: 200_000,
             cause: Cause::LossProbe,
+            cgroup: 77,
             own: (Ipv4Addr::new(10, 0, 0, 1).into(), 7_000),
             peer: (Ipv4Addr::new(10, 0, 0, 2).into(), 40_000),
         };
         assert_eq!(Wait::read(&record), Some(wanted));
-        assert_eq!(Wait::read(&record[..55]), None);
-        record[54] = 9;
+        assert_eq!(Wait::read(&record[..63]), None);
+        record[62] = 9;
         assert_eq!(Wait::read(&record), None, "an unknown cause");
-        record[52..56].copy_from_slice(&[10_u16.to_ne_bytes(), 2_u16.to_ne_bytes()].concat());
-        record[16..32].copy_from_slice(&Ipv6Addr::LOCALHOST.octets());
-        record[32..48].copy_from_slice(&Ipv4Addr::LOCALHOST.to_ipv6_mapped().octets());
+        record[60..64].copy_from_slice(&[10_u16.to_ne_bytes(), 2_u16.to_ne_bytes()].concat());
+        record[24..40].copy_from_slice(&Ipv6Addr::LOCALHOST.octets());
+        record[40..56].copy_from_slice(&Ipv4Addr::LOCALHOST.to_ipv6_mapped().octets());
         let found = Wait::read(&record).unwrap();
         assert_eq!((found.cause, found.own.0), (Cause::FastRetransmit, Ipv6Addr::LOCALHOST.into()));
         assert_eq!(found.peer.0, IpAddr::from(Ipv4Addr::LOCALHOST));
