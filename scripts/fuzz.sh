@@ -8,7 +8,7 @@ unset CARGO_TARGET_DIR
 seconds=${1:-60}
 
 mkdir -p fuzz/corpus/scenario fuzz/corpus/flows fuzz/corpus/traces fuzz/corpus/topologies
-cp scenarios/traces/*.goal fuzz/corpus/traces/
+cp scenarios/traces/* fuzz/corpus/traces/
 cp scenarios/topologies/*.topo fuzz/corpus/topologies/
 cp scenarios/*.toml bench/scenarios/*.toml fuzz/seeds/* fuzz/corpus/scenario/
 for list in scenarios/flows/*.txt scenarios/flows/*.cm scenarios/flows/*.csv; do

@@ -38,7 +38,8 @@ class Fabric(TypedDict, total=False):
     """`[fabric]` Network topology."""
 
     kind: str
-    """Topology of the network. Use "star", "leaf-spine", "fat-tree" or "edges". Default: "star"."""
+    """Topology of the network. Use "star", "leaf-spine", "fat-tree", "rails", "dragonfly" or "edges".
+    Default: "star"."""
     topology: str
     """htsim's topology file (.topo): a leaf-spine or fat-tree fabric, with the rates and the delay of its
     links. It replaces kind, the other keys of its shape, link.rate and link.delay. Use the path of a file,
@@ -50,24 +51,38 @@ class Fabric(TypedDict, total=False):
     each flow uses one of those on a shortest path, by its hash, and no path leads through a host. The second
     link between the same host and switch is named tor1>server1#2. Use a list of strings. Default: []."""
     racks: int | str
-    """Number of racks of a leaf-spine or fat-tree fabric; each has one switch. Use a whole number, or "none".
-    Default: "none"."""
+    """Number of racks of a leaf-spine, fat-tree or dragonfly fabric; each has one switch. Of a "rails"
+    fabric, the number of rail switches: a multiple of rails. Use a whole number, or "none". Default:
+    "none"."""
     hosts_per_rack: int | str
-    """Hosts in each rack; the client is the first host of the first rack. Use a whole number, or "none".
-    Default: "none"."""
+    """Hosts in each rack, or at each rail switch; the client is the first host of the first rack. Use a whole
+    number, or "none". Default: "none"."""
     spines: int | str
-    """Spines that every rack links to: the total of a leaf-spine fabric, or the number per pod of a fat tree.
-    Use a whole number, or "none". Default: "none"."""
+    """Spines that every rack or rail switch links to: all of a leaf-spine or "rails" fabric, or those of a
+    fat tree's pod. Use a whole number, or "none". Default: "none"."""
     pods: int | str
-    """Pods of a fat tree. Racks are divided evenly among pods; each spine links to as many cores as its pod
-    has racks, at the uplinks' rate. Use a whole number, or "none". Default: "none"."""
+    """Pods of a fat tree, or groups of a dragonfly. Racks are divided evenly among them; each spine of a fat
+    tree links to as many cores as its pod has racks, at the uplinks' rate. Use a whole number, or "none".
+    Default: "none"."""
     arity: int | str
     """k of a k-ary fat tree: k pods of k/2 racks of k/2 hosts under k/2 spines, with identical links.
     Replaces racks, hosts_per_rack, spines and pods. Use a whole number, or "none". Default: "none"."""
+    rails: int | str
+    """Rails of a "rails" fabric: the number of hosts (GPUs) of a machine. Host i of every machine is on rail
+    i. Machines fill the switches in the order of their numbers. Use a whole number, or "none". Default:
+    "none"."""
+    machine_rate: str
+    """Rate of each host's link to the switch inside its machine, for traffic within the machine; "none":
+    machines have no such switch, and that traffic crosses the rails. Use a rate above zero with its unit,
+    such as "10 Gbit/s", or "none"; 1 kbit/s to 1000 Tbit/s. Default: "none"."""
+    global_links: int | str
+    """Links of each switch of a dragonfly to other groups. Racks in a group times these links are a multiple
+    of the other groups: every two groups have the same number of links. Use a whole number, or "none".
+    Default: "none"."""
     uplink_rate: str
-    """Rate of each link between switches of a leaf-spine or fat-tree fabric; "none": derived from
-    oversubscription, or else link.rate. Use a rate above zero with its unit, such as "10 Gbit/s", or "none";
-    1 kbit/s to 1000 Tbit/s. Default: "none"."""
+    """Rate of each link between switches; "none": derived from oversubscription, or else link.rate. Use a
+    rate above zero with its unit, such as "10 Gbit/s", or "none"; 1 kbit/s to 1000 Tbit/s. Default:
+    "none"."""
     oversubscription: int | str
     """Total rate of a rack's hosts divided by the total rate of its uplinks, a whole number; it determines
     uplink_rate. Use a whole number, or "none". Default: "none"."""
@@ -1007,8 +1022,9 @@ class Uet(TypedDict, total=False):
     """Time beyond six drains of a full port after which an unacknowledged packet is sent again; at least a
     round trip. Use a time with its unit, such as "25 us"; at least 1 us. Default: "15 us"."""
     spraying: str
-    """Choice of each packet's path among equal ones: at random, or recycled from packets that arrived without
-    a mark (REPS). Use "random" or "reps". Default: "random"."""
+    """Choice of each packet's path among equal ones: at random; recycled from packets that arrived without a
+    mark (REPS); in turn, without paths that marked, trimmed or lost packets lately (a bitmap); or by each
+    switch, the shortest queue. Use "random", "reps", "bitmap" or "adaptive". Default: "random"."""
     paths: int
     """Entropies, by which switches select paths. Use a whole number; 1 to 65536. Default: 64."""
 

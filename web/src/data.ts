@@ -212,6 +212,18 @@ export type Phases = { scheme: string,
   /** The sweep point, in words. */
   at: string, seed: number, chart: DrawnChart, };
 
+/** A row per rank, a column per slice of the run. */
+export type RankChart = { scheme: string,
+  /** The sweep point, in words. */
+  at: string, seed: number,
+  /** The length of a slice. */
+  span_ms: number,
+  /** Mean shares of the ranks' time, in per cent: computes, moves data, waits. */
+  percent: [number, number, number],
+  /** By rank, three characters per slice: the shares in which it computes, moves data and waits, in 63rds, as digits of base64 (RFC 4648).
+   * Slices at the end without work are left out. */
+  ranks: Array<string>, };
+
 /** The ranks of a trace, at one point. */
 export type Ranks = {
   /** Exposed communication: time in which a rank moved data or awaited others, and did not compute; mean over ranks and seeds. */
@@ -268,7 +280,9 @@ export type Report = {
   /** Traffic classes in those runs, if the scenario has any. */
   classes: Array<Classes>,
   /** Ports over time in those runs, if measured. */
-  heats: Array<Heat>, };
+  heats: Array<Heat>,
+  /** Ranks over time in those runs, if the workload is a trace. */
+  rank_charts: Array<RankChart>, };
 
 /** One scheme at one point. */
 export type ReportRow = {

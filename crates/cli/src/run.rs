@@ -2,12 +2,14 @@
 
 use std::io::Write;
 use std::num::NonZeroUsize;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 use std::thread::available_parallelism;
 
 use fanin::words::Scheme;
 use fanin::{
-    Axis, Comparison, HolderRow, MemoryRow, PauseRow, PortRow, Row, RunSpec, RunTables, Time, Variant, Watch, one_core,
-    place_of,
+    Axis, CollectiveRow, Comparison, HolderRow, MemoryRow, PauseRow, PortRow, Resolved, Row, RunSpec, RunTables, Time,
+    Variant, Watch, one_core, place_of,
 };
 
 use crate::arguments::RunArguments;
@@ -16,6 +18,7 @@ use crate::failure::Failure;
 use crate::figures::{BOLD, GREY, clean, columns, three, time, wrap};
 use crate::load::{Asked, Loaded, fan_ins, load, read};
 use crate::spread::slowdown;
+use crate::stop::STOP;
 use crate::terminal::{fold, say, width};
 use crate::verdict::verdicts;
 use crate::work::{self, Means, all_finished, cost, in_lab, warn};
@@ -34,11 +37,14 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let cores = arguments.cores.unwrap_or(NonZeroUsize::MIN);
     on_cores(cores, &spec);
     let means = Means { jobs: Some(cores), cached: !common.no_cache };
-    let comparison = in_lab(means, |lab, hear| lab.run(&scenario, watch.as_ref(), hear))?;
+    let comparison = match arguments.follow {
+        true => follow(&scenario, &spec, means)?,
+        false => in_lab(means, |lab, hear| lab.run(&scenario, watch.as_ref(), hear))?,
+    };
     if let Some(out) = out {
         comparison.write(out, &work::arguments())?;
     }
-    if let Some((spec, tables)) = comparison.runs().next() {
+    if let Some((spec, tables)) = comparison.runs().next().filter(|_| !arguments.follow) {
         if common.json {
             say(&(comparison.to_json() + "\n"))?;
         } else {
@@ -48,6 +54,26 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         }
     }
     all_finished(&comparison)
+}
+
+/// Runs a trace, and prints a line for each collective operation. If the output is closed, the run stops.
+fn follow(scenario: &Resolved, spec: &RunSpec, means: Means) -> Result<Comparison, Failure> {
+    if spec.settings.inputs.trace.is_none() {
+        return Err(Failure::Input("--follow: only a trace has collective operations to follow; use --json".into()));
+    }
+    let failure = Mutex::new(None);
+    let print = |row: &CollectiveRow| {
+        let line = serde_json::to_string(row).unwrap_or_default();
+        if let Err(error) = say(&(line + "\n")) {
+            STOP.store(true, Ordering::Relaxed);
+            failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    };
+    let comparison = in_lab(means, |lab, hear| lab.follow(scenario, &print, hear));
+    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(failure) => Err(failure),
+        None => comparison,
+    }
 }
 
 /// Warns about cores that a run cannot use.

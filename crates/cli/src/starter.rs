@@ -41,6 +41,21 @@ fn fabric(kind: FabricKind) -> &'static [(&'static str, &'static str)] {
         FabricKind::FatTree => {
             &[("fabric.kind", "\"fat-tree\""), ("fabric.arity", "8"), ("fabric.placement", "\"spread\"")]
         }
+        FabricKind::Rails => &[
+            ("fabric.kind", "\"rails\""),
+            ("fabric.rails", "8"),
+            ("fabric.racks", "8"),
+            ("fabric.hosts_per_rack", "8"),
+            ("fabric.spines", "8"),
+            ("fabric.machine_rate", "\"900 Gbit/s\""),
+        ],
+        FabricKind::Dragonfly => &[
+            ("fabric.kind", "\"dragonfly\""),
+            ("fabric.pods", "4"),
+            ("fabric.racks", "12"),
+            ("fabric.hosts_per_rack", "6"),
+            ("fabric.global_links", "2"),
+        ],
         FabricKind::Edges => &[
             ("fabric.kind", "\"edges\""),
             (

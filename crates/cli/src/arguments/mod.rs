@@ -330,6 +330,9 @@ pub struct RunArguments {
     /// Number of cores for one run of a large network, which is split by racks; results do not change [default: 1]
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true, conflicts_with = "samples")]
     pub cores: Option<NonZeroUsize>,
+    /// Print only each collective operation of a trace, as a JSON line soon after it ends: the columns of the table `collectives`
+    #[arg(long, conflicts_with_all = ["json", "samples", "cores"])]
+    pub follow: bool,
     #[command(flatten)]
     pub common: CommonArguments,
 }

@@ -18,7 +18,14 @@ fn json(text: &str) -> Value {
 fn new_scenarios_run_on_every_fabric() {
     let place = Place::with("");
     assert_eq!(place.says(&["new"]), place.says(&["new", "star"]));
-    for (fabric, own) in [("star", "rate"), ("leaf-spine", "spines"), ("fat-tree", "arity"), ("edges", "edges")] {
+    for (fabric, own) in [
+        ("star", "rate"),
+        ("leaf-spine", "spines"),
+        ("fat-tree", "arity"),
+        ("rails", "rails"),
+        ("dragonfly", "global_links"),
+        ("edges", "edges"),
+    ] {
         let text = place.says(&["new", fabric]);
         assert!(text.lines().any(|line| line == format!("kind = \"{fabric}\"")), "{text}");
         assert!(text.lines().any(|line| line.starts_with(&format!("{own} = "))), "{text}");
@@ -35,7 +42,7 @@ fn new_scenarios_run_on_every_fabric() {
 #[test]
 fn new_scenarios_comment_each_key() {
     let place = Place::with("");
-    for fabric in ["star", "leaf-spine", "fat-tree", "edges"] {
+    for fabric in ["star", "leaf-spine", "fat-tree", "rails", "dragonfly", "edges"] {
         let text = place.says(&["new", fabric]);
         let lines: Vec<&str> = text.lines().collect();
         for (line, above) in lines.iter().skip(1).zip(&lines).filter(|(line, _)| line.contains(" = ")) {

@@ -286,3 +286,51 @@ fn output_to_a_closed_standard_output_is_an_error() {
     // A command without output does not need standard output.
     assert_eq!(shell("list --what >&-").status.code(), Some(2));
 }
+
+/// Two ranks: an all-reduce, and one that takes long.
+const TRAINING: &str = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 all_gpus: 2\n2\n\
+                        first -1 10 ALLREDUCE 1000 0 NONE 0 0 NONE 0 0\nsecond -1 0 ALLREDUCE 800000000000 0 NONE 0 0 NONE 0 0\n";
+
+fn training(text: &str) -> Place {
+    let place = Place::with("[workload]\nkind = \"trace\"\nfile = \"step.txt\"\nduration = \"100000 s\"\n");
+    fs::write(place.path("step.txt"), text).unwrap();
+    place
+}
+
+#[test]
+fn followed_trace_leaves_what_has_ended() {
+    let place = training(TRAINING);
+    let out = fs::File::create(place.path("rows")).unwrap();
+    let child = Command::new(env!("CARGO_BIN_EXE_fanin"))
+        .args(["run", "my.toml", "--scheme", "dctcp", "--follow"])
+        .current_dir(place.folder.path())
+        .stdout(out)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_until("a row", || fs::read_to_string(place.path("rows")).unwrap().ends_with('\n'));
+    signal(&child, "-INT");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", err(&output));
+    let rows = fs::read_to_string(place.path("rows")).unwrap();
+    let row: serde_json::Value = serde_json::from_str(rows.trim()).unwrap();
+    assert_eq!((&row["number"], &row["kind"], &row["payload_bytes"]), (&0.into(), &"all-reduce".into(), &1000.into()));
+    assert!(row["took_ps"].as_u64() > Some(0), "{row}");
+}
+
+#[test]
+fn follows_traces_only() {
+    let place = training(&TRAINING.replace("800000000000", "8000"));
+    let text = place.says(&["run", "my.toml", "--scheme", "dctcp", "--follow", "--out", "results"]);
+    let rows: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let table = fs::read_to_string(place.path("results/collectives.csv")).unwrap();
+    let heads: Vec<&str> = table.lines().next().unwrap().split(',').skip(3).collect();
+    for (row, line) in rows.iter().zip(table.lines().skip(1)) {
+        let values: Vec<String> =
+            heads.iter().map(|head| row[head].to_string().trim_matches('"').to_string()).collect();
+        assert_eq!(values, line.split(',').skip(3).collect::<Vec<_>>());
+    }
+    assert_eq!((rows.len(), table.lines().count()), (2, 3));
+    let message = Place::with(ENDLESS).refuses(&["run", "my.toml", "--scheme", "newreno", "--follow"]);
+    assert!(message.contains("--follow: only a trace"), "{message}");
+}

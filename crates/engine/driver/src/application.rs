@@ -2,8 +2,8 @@
 
 use fanin_fabric::HostId;
 use fanin_tables::{
-    CollectiveRow, FlowKind, FlowRow, GatheringRow, HubRow, HubSpeedRow, QueryRow, RankRow, RequestRow, ServiceRow,
-    TaskRow,
+    CollectiveRow, FlowKind, FlowRow, GatheringRow, HubRow, HubSpeedRow, QueryRow, RankPartRow, RankRow, RequestRow,
+    ServiceRow, TaskRow,
 };
 use fanin_units::{Rate, Time};
 
@@ -44,6 +44,10 @@ pub trait Application {
     }
     /// Exclude everything so far from the figures; called for background applications.
     fn measure(&mut self, _view: &dyn View) {}
+    /// Collective operations that have ended so far, in the order of their ends.
+    fn ended_collectives(&self) -> &[CollectiveRow] {
+        &[]
+    }
     /// Add its measurements.
     fn record(&self, _view: &dyn View, _record: &mut Record) {}
 }
@@ -151,6 +155,8 @@ pub struct Record {
     pub collectives: Vec<CollectiveRow>,
     /// A trace's ranks.
     pub ranks: Vec<RankRow>,
+    /// Its ranks over time, if they are watched.
+    pub rank_series: Vec<RankPartRow>,
     /// Requests of front ends.
     pub requests: Vec<RequestRow>,
     /// Hubs and their results.

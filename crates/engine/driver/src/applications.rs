@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use fanin_fabric::{HostId, HostState};
-use fanin_tables::FlowKind;
+use fanin_tables::{CollectiveRow, FlowKind};
 use fanin_units::Time;
 
 use crate::application::{Application, Driver, Record, View};
@@ -36,6 +36,11 @@ impl Applications {
     /// The workload alone, for a driver that knows that nothing else runs.
     pub fn workload(&mut self) -> &mut dyn Application {
         self.workload.as_mut()
+    }
+
+    /// Collective operations of the workload that have ended so far, in the order of their ends.
+    pub fn ended_collectives(&self) -> &[CollectiveRow] {
+        self.workload.ended_collectives()
     }
 
     /// Starts the workload.

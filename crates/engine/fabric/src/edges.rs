@@ -1,6 +1,7 @@
 //! Networks as lists of edges: any graph of switches, and hosts with one link or several to them.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use fanin_units::{Rate, Time};
 
@@ -16,6 +17,8 @@ pub struct Edge {
     pub rate: Rate,
     /// Propagation delay, one way.
     pub delay: Time,
+    /// Length for routing: paths are shortest by the sum of their edges' lengths.
+    pub length: u32,
 }
 
 /// Builds a network of edges. `hosts` has the hosts' names by number; every other name is a switch.
@@ -24,7 +27,7 @@ pub struct Edge {
 /// The problem and its solution.
 pub(crate) fn read(hosts: &[String], edges: &[Edge]) -> Result<Read, Error> {
     let mut names = hosts.to_vec();
-    let mut ends = Vec::with_capacity(edges.len());
+    let mut ends: Vec<(u32, u32)> = Vec::with_capacity(edges.len());
     for edge in edges {
         let [a, b] = [0, 1].map(|end| number(&edge.ends[end], &mut names));
         if a == b {
@@ -35,15 +38,16 @@ pub(crate) fn read(hosts: &[String], edges: &[Edge]) -> Result<Read, Error> {
         }
         ends.push((a, b));
     }
-    let mut links: Vec<Link> = ends
+    let mut links: Vec<(Link, u32)> = ends
         .iter()
         .zip(edges)
         .flat_map(|(&(a, b), edge)| {
             let link = |from, to| Link { from: NodeId(from), to: NodeId(to), rate: edge.rate, delay: edge.delay };
-            [link(a, b), link(b, a)]
+            [link(a, b), link(b, a)].map(|link| (link, edge.length))
         })
         .collect();
-    links.sort_by_key(|link| (link.to, link.from));
+    links.sort_by_key(|(link, _)| (link.to, link.from));
+    let (links, lengths): (Vec<Link>, Vec<u32>) = links.into_iter().unzip();
     let count = hosts.len() as u32;
     let first_links = first_links(&names, count, &links)?;
     if !first_links.is_empty()
@@ -51,7 +55,7 @@ pub(crate) fn read(hosts: &[String], edges: &[Edge]) -> Result<Read, Error> {
     {
         return Err(Error::JoinsHosts(edge.ends.clone()));
     }
-    let table = Table::new(count, names.len() as u32, &links).map_err(|(from, to)| {
+    let table = Table::new([count, names.len() as u32], &links, &lengths).map_err(|(from, to)| {
         let [from, to] = [from, to].map(|node| names[node as usize].clone());
         Error::Apart { from, to, hosts_forward: first_links.is_empty() }
     })?;
@@ -102,14 +106,18 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Shortest paths by number of links; `Err` has two nodes without a path. A switch need not reach every host: one for some of the
+    /// Shortest paths by the links' lengths; `Err` has two nodes without a path. A switch need not reach every host: one for some of the
     /// hosts only may be joined to no other switch.
-    fn new(hosts: u32, nodes: u32, links: &[Link]) -> Result<Table, (u32, u32)> {
+    fn new([hosts, nodes]: [u32; 2], links: &[Link], lengths: &[u32]) -> Result<Table, (u32, u32)> {
         let mut out: Vec<Vec<u32>> = vec![Vec::new(); nodes as usize];
         for (link, id) in links.iter().zip(0..) {
             out[link.from.index()].push(id);
         }
-        let far: Vec<Vec<u32>> = (0..hosts).map(|host| distances(host, [hosts, nodes], links)).collect();
+        let mut into: Vec<Vec<(u32, u32)>> = vec![Vec::new(); nodes as usize];
+        for (link, &length) in links.iter().zip(lengths) {
+            into[link.to.index()].push((link.from.0, length));
+        }
+        let far: Vec<Vec<u32>> = (0..hosts).map(|host| distances(host, hosts, &into)).collect();
         let mut table = Table { hosts, starts: vec![0], hops: Vec::new() };
         for node in 0..nodes {
             let is_unreached = |far: &Vec<u32>| far[node as usize] == u32::MAX;
@@ -123,7 +131,8 @@ impl Table {
                 let nearer = |&&id: &&u32| {
                     let to = links[id as usize].to.0;
                     // No path leads through a host.
-                    far[to as usize].checked_add(1) == Some(far[node as usize]) && (to >= hosts || to == host)
+                    far[to as usize].checked_add(lengths[id as usize]) == Some(far[node as usize])
+                        && (to >= hosts || to == host)
                 };
                 table.hops.extend(out[node as usize].iter().filter(nearer));
                 table.starts.push(table.hops.len() as u32);
@@ -147,21 +156,21 @@ impl Table {
     }
 }
 
-/// Number of links between each node and a host, on paths through switches.
-fn distances(host: u32, [hosts, nodes]: [u32; 2], links: &[Link]) -> Vec<u32> {
-    let mut into: Vec<Vec<u32>> = vec![Vec::new(); nodes as usize];
-    for link in links {
-        into[link.to.index()].push(link.from.0);
-    }
-    let mut far = vec![u32::MAX; nodes as usize];
+/// Length of the shortest path between each node and a host, through switches; `into` has the links' senders and lengths by receiver.
+fn distances(host: u32, hosts: u32, into: &[Vec<(u32, u32)>]) -> Vec<u32> {
+    let mut far = vec![u32::MAX; into.len()];
     far[host as usize] = 0;
-    let mut next = VecDeque::from([host]);
-    while let Some(node) = next.pop_front() {
-        for &from in &into[node as usize] {
-            if far[from as usize] == u32::MAX {
-                far[from as usize] = far[node as usize] + 1;
+    let mut next = BinaryHeap::from([Reverse((0, host))]);
+    while let Some(Reverse((length, node))) = next.pop() {
+        if length > far[node as usize] {
+            continue;
+        }
+        for &(from, of_link) in &into[node as usize] {
+            let whole = length.saturating_add(of_link);
+            if whole < far[from as usize] {
+                far[from as usize] = whole;
                 if from >= hosts {
-                    next.push_back(from);
+                    next.push(Reverse((whole, from)));
                 }
             }
         }
@@ -177,7 +186,7 @@ mod tests {
     use std::ops::RangeInclusive;
 
     fn edge(a: &str, b: &str) -> Edge {
-        Edge { ends: [a.into(), b.into()], rate: Rate(1_000_000_000), delay: Time::from_micros(5) }
+        Edge { ends: [a.into(), b.into()], rate: Rate(1_000_000_000), delay: Time::from_micros(5), length: 1 }
     }
 
     fn hosts(count: u32) -> Vec<String> {

@@ -283,6 +283,16 @@ impl Fabric {
         }
     }
 
+    /// All equal-cost links towards a host, from the switch at the end of a link; at least one. Links that lead only to failed ones are left
+    /// out if there are others.
+    pub fn next_hops(&self, link: LinkId, host: HostId) -> Vec<LinkId> {
+        let switch = self.link(link).to;
+        match &self.routes {
+            Routes::Degraded(degraded) => degraded.ways(&self.links, switch, host),
+            routes => routes.ways(switch, host),
+        }
+    }
+
     /// Links on a flow's path.
     pub fn way(&self, from: HostId, to: HostId, flow_hash: u64) -> impl Iterator<Item = LinkId> {
         let next = move |&link: &LinkId| (!self.is_downlink(link)).then(|| self.next_hop(link, to, || flow_hash));
@@ -499,6 +509,7 @@ mod tests {
             ends: [one, other],
             rate: Rate(rate),
             delay: Time::from_micros(5),
+            length: 1,
         };
         let fabric = edges(&hosts, &list.into_iter().map(edge).collect::<Vec<_>>()).unwrap();
         // Four senders in the far rack over 1 Gbit/s of uplinks: the client's link has the same rate.

@@ -86,6 +86,7 @@ mod tests {
             ends: [one.into(), other.into()],
             rate: Rate(rate),
             delay: Time::ZERO,
+            length: 1,
         };
         let names: Vec<String> = (0..hosts).map(|n| format!("h{n}")).collect();
         let fabric = edges(&names, &list.iter().map(edge).collect::<Vec<_>>()).expect("one network");

@@ -60,12 +60,18 @@ impl Routes {
 }
 
 impl Degraded {
-    /// The link from a node towards a host that the hash selects among the remaining ones.
+    /// The remaining equal-cost links from a node towards a host; all if none is left.
     #[cold]
-    pub fn next_hop(&self, links: &[Link], switch: NodeId, host: HostId, flow_hash: u64) -> LinkId {
+    pub fn ways(&self, links: &[Link], switch: NodeId, host: HostId) -> Vec<LinkId> {
         let ways = self.whole.ways(switch, host);
         let live: Vec<LinkId> = ways.iter().copied().filter(|&link| self.leads(links, link, host)).collect();
-        let ways = if live.is_empty() { ways } else { live };
+        if live.is_empty() { ways } else { live }
+    }
+
+    /// The one of them that the hash selects.
+    #[cold]
+    pub fn next_hop(&self, links: &[Link], switch: NodeId, host: HostId, flow_hash: u64) -> LinkId {
+        let ways = self.ways(links, switch, host);
         let draw = mix(flow_hash ^ u64::from(switch.0)) >> 32;
         ways[((draw * ways.len() as u64) >> 32) as usize]
     }

@@ -414,7 +414,7 @@ mod tests {
         let (rate, delay) = (Rate(1_000_000_000), Time::ZERO);
         let star = star(&Star { servers: 3, rate, client_rate: rate, delay });
         assert_eq!(tiers(&star, 1, 0), ["host up", "switch down"]);
-        let edge = |ends: [&str; 2]| Edge { ends: ends.map(String::from), rate, delay };
+        let edge = |ends: [&str; 2]| Edge { ends: ends.map(String::from), rate, delay, length: 1 };
         let list = [edge(["a", "left"]), edge(["left", "right"]), edge(["b", "right"])];
         let line = edges(&["a".into(), "b".into()], &list).expect("one network");
         assert_eq!(tiers(&line, 0, 1), ["host up", "switch to switch", "switch down"]);

@@ -2,7 +2,7 @@
 
 use fanin_driver::{Applications, EndpointId, Meaning, Owner};
 use fanin_fabric::{HostFault, HostId, HostState, LinkId};
-use fanin_tables::{RunTables, Totals};
+use fanin_tables::{CollectiveRow, RunTables, Totals};
 use fanin_transport::{Progress, Transport};
 use fanin_units::Time;
 
@@ -27,6 +27,8 @@ pub(crate) trait Steps {
     fn is_done(&self) -> bool;
     /// The totals so far.
     fn totals(&self) -> Totals;
+    /// Collective operations that have ended so far.
+    fn ended_collectives(&self) -> &[CollectiveRow];
     /// The packets captured since the last call.
     fn caught(&mut self) -> Vec<CapturedPacket>;
     /// The tables so far, or the conservation error.
@@ -293,6 +295,10 @@ impl<P: Probe, T: Transport> Steps for Running<P, T, Applications> {
 
     fn totals(&self) -> Totals {
         tables::totals(&self.world, &self.observer.record(&self.world))
+    }
+
+    fn ended_collectives(&self) -> &[CollectiveRow] {
+        self.observer.ended_collectives()
     }
 
     fn caught(&mut self) -> Vec<CapturedPacket> {

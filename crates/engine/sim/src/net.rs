@@ -56,6 +56,8 @@ pub(crate) struct NetOptions {
     pub reports_starts: bool,
     /// If each packet takes a path of its own: the one that its sender chose.
     pub chosen_path: Option<ChosenPath>,
+    /// Whether switches choose the shortest queue.
+    pub adaptive: bool,
 }
 
 /// The path that a packet's sender chose; `None` for any.
@@ -101,6 +103,7 @@ pub(crate) struct Net<P> {
     reports_starts: bool,
     /// If each packet takes a path of its own: the one that its sender chose.
     chosen_path: Option<ChosenPath>,
+    adaptive: bool,
     pub probe: P,
     pub injected: u64,
     pub delivered: u64,
@@ -112,7 +115,7 @@ pub(crate) struct Net<P> {
 impl<P: Probe> Net<P> {
     /// A network whose links carry packets of mostly up to `packet` bytes.
     pub fn new(fabric: Fabric, ports: PortSetup, packet: u32, options: NetOptions, probe: P) -> Net<P> {
-        let NetOptions { flow_control, reports_starts, chosen_path } = options;
+        let NetOptions { flow_control, reports_starts, chosen_path, adaptive } = options;
         let config = &ports.config;
         let (framing, flow_seed) = (config.framing, config.seed);
         let links: Vec<Link> = fabric.links().iter().map(|link| Link::new(link, framing.gap)).collect();
@@ -154,6 +157,7 @@ impl<P: Probe> Net<P> {
             started: Vec::new(),
             reports_starts,
             chosen_path,
+            adaptive,
             probe,
             injected: 0,
             delivered: 0,
@@ -609,12 +613,33 @@ impl<P: Probe> Net<P> {
             return true;
         }
         let host = self.host_of[packet.to.index()];
-        let next = self.fabric.next_hop(link, host, || self.path_of(packet));
+        let next = match self.adaptive {
+            true => self.shortest(now, link, packet),
+            false => self.fabric.next_hop(link, host, || self.path_of(packet)),
+        };
         self.enqueue(now, next, packet, Some(link));
         if P::LARGE {
             self.given_to = next;
         }
         false
+    }
+
+    /// Of the equal-cost links from the switch at the end of a link, the one with the shortest queue; among equals, its hash selects.
+    #[cold]
+    #[inline(never)]
+    fn shortest(&mut self, now: u64, link: LinkId, packet: &InFlight) -> LinkId {
+        let mut ways = self.fabric.next_hops(link, self.host_of(packet.to));
+        if let [only] = ways[..] {
+            return only;
+        }
+        let first = self.path_of(packet) % ways.len() as u64;
+        ways.rotate_left(first as usize);
+        let queue = |way: &LinkId| {
+            let way = &mut self.links[way.index()];
+            way.bring_up(now);
+            way.queue_bytes()
+        };
+        ways.into_iter().min_by_key(queue).unwrap_or(link)
     }
 
     /// A packet is at a switch: prefetch the port of the last link of a packet behind it.

@@ -62,6 +62,8 @@ pub struct Switches {
     pub by_class: bool,
     /// Ports of switches and hosts have traffic classes; not if they trim.
     pub classes: Option<Classes>,
+    /// Of equal-cost links, a packet takes the one with the shortest queue.
+    pub adaptive: bool,
     /// Ports pause their neighbours.
     pub flow_control: Option<Box<dyn FlowControl>>,
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fanin_driver::Meaning;
-use fanin_tables::{RunError, RunTables, Totals};
+use fanin_tables::{CollectiveRow, RunError, RunTables, Totals};
 use fanin_units::Time;
 
 use crate::conserved::Imbalance;
@@ -76,6 +76,11 @@ impl Simulation {
     /// The totals so far, as in its tables if it ended here.
     pub fn totals(&self) -> Totals {
         self.steps.totals()
+    }
+
+    /// A trace's collective operations that have ended so far, in the order of their ends.
+    pub fn ended_collectives(&self) -> &[CollectiveRow] {
+        self.steps.ended_collectives()
     }
 
     /// The packets captured since the last call, by time; empty unless tapped.

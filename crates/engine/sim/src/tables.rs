@@ -16,8 +16,20 @@ use crate::world::World;
 pub(crate) fn tables<P: Probe, T: Transport>(world: &World<P, T>, record: Record) -> RunTables {
     let totals = totals(world, &record);
     let engine = Engine { events: world.events, packet_hops: world.net.hops, ..Engine::default() };
-    let Record { flows, queries, tasks, collectives, ranks, requests, hubs, hub_speeds, gathering, service, .. } =
-        record;
+    let Record {
+        flows,
+        queries,
+        tasks,
+        collectives,
+        ranks,
+        rank_series,
+        requests,
+        hubs,
+        hub_speeds,
+        gathering,
+        service,
+        ..
+    } = record;
     let ports = ports(world);
     let latency = world.latencies.as_ref().map_or(Vec::new(), |latencies| latencies.rows());
     let faults = world.net.fault_rows(&world.since.faults);
@@ -47,6 +59,7 @@ pub(crate) fn tables<P: Probe, T: Transport>(world: &World<P, T>, record: Record
         tasks,
         collectives,
         ranks,
+        rank_series,
         requests,
         hubs,
         hub_speeds,

@@ -108,6 +108,7 @@ impl<P: Probe, T: Transport> World<P, T> {
                     flow_control: switches.flow_control,
                     reports_starts: T::REPORTS_STARTS,
                     chosen_path: T::SPRAYS.then_some(T::chosen_path),
+                    adaptive: switches.adaptive,
                 },
                 probe,
             ),

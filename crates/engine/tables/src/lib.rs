@@ -34,7 +34,7 @@ pub use ports::{
 pub use requests::{GatheringRow, HubRow, HubSpeedRow, RequestRow};
 pub use rounds::{FlowRow, QueryRow, ServiceRow, StallRow, TaskRow};
 pub use totals::{Engine, Totals};
-pub use traces::{CollectiveRow, RankRow};
+pub use traces::{CollectiveRow, RankPartRow, RankRow};
 pub use watched::{EventRow, SampleRow};
 
 /// Why a run returned no tables; never because of its spec, which is checked when a scenario is read.
@@ -68,6 +68,8 @@ pub struct RunTables {
     pub collectives: Vec<CollectiveRow>,
     /// One row per rank of a trace; otherwise empty.
     pub ranks: Vec<RankRow>,
+    /// Ranks over time; empty if nothing was watched.
+    pub rank_series: Vec<RankPartRow>,
     /// One row per request of a key_value workload; otherwise empty.
     pub requests: Vec<RequestRow>,
     /// One row per hub of a request; empty if nothing was watched or there are no hubs.

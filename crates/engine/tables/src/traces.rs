@@ -51,3 +51,21 @@ table! {
         end_ps: Option<u64>,
     }
 }
+
+table! {
+    /// How a rank of a watched trace spent a part of the run: one step, or several in which it did one thing only. Parts in which it did nothing have no row.
+    RankPartRow in "rank_series" {
+        /// Host.
+        host: u32,
+        /// Start of the part.
+        time_ps: u64,
+        /// Its length.
+        span_ps: u64,
+        /// Time in which it computed.
+        compute_ps: u64,
+        /// Time in which it moved data and did not compute.
+        network_ps: u64,
+        /// Time in which it only awaited others.
+        waiting_ps: u64,
+    }
+}

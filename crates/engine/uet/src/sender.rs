@@ -323,7 +323,8 @@ impl Sender {
 
     /// A packet came to the receiver as a header.
     pub fn trimmed(&mut self, now: Time, number: u32, settings: &Settings) {
-        let Some(&Record { payload, state: State::Sent(sent), .. }) = self.record(number) else { return };
+        let Some(&Record { payload, path, state: State::Sent(sent), .. }) = self.record(number) else { return };
+        self.paths.trimmed(path);
         let bytes = settings.wire_bytes(payload.into());
         if let uet::Sender::Windowed(law) = &mut self.law {
             law.trimmed(now, bytes, now.since(sent), self.in_flight.max(0) as u64);
@@ -383,7 +384,8 @@ impl Sender {
         if let uet::Sender::Windowed(law) = &mut self.law {
             law.timed_out(bytes);
         }
-        self.paths.timed_out(now);
+        let path = self.record(number).and_then(|record| record.path);
+        self.paths.timed_out(now, path);
         self.order.pop_front();
         self.lose(number, bytes);
         self.moved_at = now;

@@ -120,7 +120,7 @@ impl<'a> Tables<'a> {
         );
         if self.series {
             tables.extend([of(runs, |t| &t.samples), of(runs, |t| &t.events)]);
-            where_there_are!(hubs, hub_speeds);
+            where_there_are!(hubs, hub_speeds, rank_series);
         }
         tables
     }

@@ -1,18 +1,19 @@
 //! Schemes over a sweep, and one run.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fanin_execute::{ExtraFiles, Out, Table, Tables};
+use fanin_execute::{ExtraFiles, Out, Table, Tables, Threads};
 use fanin_lab::{
     Batch, CompareOptions, Compared, Finding, Manifest, Outcome, Summary, compare, execute, stats, with_jitter,
 };
 use fanin_report::{Report, report};
 use fanin_spec::{RunSpec, Watch};
-use fanin_tables::{Cell, Row, RunTables};
+use fanin_tables::{Cell, CollectiveRow, Row, RunTables};
 use serde_json::{Map, Value, json};
 
-use crate::simulator::RUNNER;
+use crate::simulator::{Follower, RUNNER};
 use crate::{Error, Lab, Resolved, Update};
 
 /// Results of a scenario.
@@ -73,9 +74,39 @@ impl Lab {
         let batch = Batch { specs: std::slice::from_ref(&spec), watch };
         let outcome = self.with_executor(|executor| execute(executor, batch, &mut progress))?;
         let beside = if watch.is_some() { Besides::Series } else { Besides::Nothing };
+        Ok(self.of_one_run(scenario, spec, outcome, beside, hear))
+    }
+
+    /// Runs the only run of a scenario on this machine, without the cache. `ended` receives each collective operation of a trace soon after
+    /// its end, on another thread.
+    ///
+    /// # Errors
+    /// As [`Lab::run`].
+    pub fn follow(
+        &self,
+        scenario: &Resolved,
+        ended: &(dyn Fn(&CollectiveRow) + Sync),
+        hear: &mut dyn FnMut(Update),
+    ) -> Result<Comparison, Error> {
+        let spec = scenario.one_run()?;
+        hear(Update::Forecast(self.forecast(scenario.variants())?));
+        let threads = Threads { runner: &Follower(ended), cache: None, jobs: NonZeroUsize::MIN, stop: &self.stop };
+        let batch = Batch { specs: std::slice::from_ref(&spec), watch: None };
+        let outcome = execute(&threads, batch, &mut |progress| hear(Update::Progress(progress)))?;
+        Ok(self.of_one_run(scenario, spec, outcome, Besides::Nothing, hear))
+    }
+
+    fn of_one_run(
+        &self,
+        scenario: &Resolved,
+        spec: RunSpec,
+        outcome: Outcome,
+        beside: Besides,
+        hear: &mut dyn FnMut(Update),
+    ) -> Comparison {
         let (variants, warnings, options) = (scenario.variants(), scenario.warnings(), CompareOptions::default());
         let compared = Compared::of(scenario.name(), variants, warnings, options, vec![spec], outcome);
-        Ok(self.told(scenario, compared, beside, hear))
+        self.told(scenario, compared, beside, hear)
     }
 
     fn told(

@@ -98,6 +98,6 @@ pub use fanin_simulate::one_core;
 pub use fanin_spec::law;
 pub use fanin_spec::{Coordinate, Origin, Point, Problem, RunSpec, TIERS, Variant, Watch};
 pub use fanin_tables::{
-    Cause, Cell, Counter, HolderRow, MemoryRow, PauseRow, PortRow, Row, RunError, RunTables, Totals,
+    Cause, Cell, CollectiveRow, Counter, HolderRow, MemoryRow, PauseRow, PortRow, Row, RunError, RunTables, Totals,
 };
 pub use fanin_units::{Bytes, ParseError, QueueSize, Rate, Time};

@@ -7,7 +7,7 @@ use fanin_lab::Runner;
 use fanin_sim::Team;
 use fanin_simulate::one_core;
 use fanin_spec::{Base, Need, RunSpec, Scheme, Settings, Watch};
-use fanin_tables::{RunError, RunTables};
+use fanin_tables::{CollectiveRow, RunError, RunTables};
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
@@ -45,6 +45,15 @@ impl Runner for Simulator {
 
     fn need(&self, scheme: &Scheme, settings: &Settings) -> Need {
         fanin_simulate::need(scheme, settings)
+    }
+}
+
+/// The simulator, which reports each collective operation of a trace when it ends.
+pub(crate) struct Follower<'a>(pub &'a (dyn Fn(&CollectiveRow) + Sync));
+
+impl Runner for Follower<'_> {
+    fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        under_its_law(spec, || fanin_simulate::follow(spec, stop, &mut |row| (self.0)(row)))
     }
 }
 

@@ -13,10 +13,12 @@ use fanin_spec::{Literal, dcqcn_keys};
 use serde_json::{Map, Value, json};
 
 /// The fabrics with descriptions.
-pub const FABRICS: [(&str, &str); 4] = [
+pub const FABRICS: [(&str, &str); 6] = [
     ("star", "one switch; each host has its own link to it"),
     ("leaf-spine", "racks whose switches each have a link to every spine"),
     ("fat-tree", "pods of racks, each pod with its own spines, joined by cores"),
+    ("rails", "machines of several hosts, each on the switches of its own rail under common spines"),
+    ("dragonfly", "groups of racks whose switches link to one another, and every two groups by global links"),
     ("edges", "any network of switches, given by its links (fabric.edges)"),
 ];
 

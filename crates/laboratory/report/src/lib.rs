@@ -14,6 +14,7 @@ mod page;
 mod paused;
 mod phases;
 mod points;
+mod rank_chart;
 mod rows;
 #[cfg(test)]
 mod sample;
@@ -38,6 +39,7 @@ pub use chart::{Band, DrawnChart, DrawnCurve, Expected, Mark};
 use classes::Classes;
 use heat::Heat;
 use phases::Phases;
+use rank_chart::RankChart;
 use rows::ReportRow;
 use swarms::Swarms;
 use timeline::Timeline;
@@ -94,6 +96,8 @@ pub struct Report {
     classes: Vec<Classes>,
     /// Ports over time in those runs, if measured.
     heats: Vec<Heat>,
+    /// Ranks over time in those runs, if the workload is a trace.
+    rank_charts: Vec<RankChart>,
 }
 
 /// A scheme and its collapse points, one per curve, if the seeds decide it.
@@ -139,7 +143,7 @@ pub fn report(
     let runs: Vec<(&RunSpec, &RunTables)> = runs.finished().collect();
     let many_to_one = variants.iter().any(|c| c.settings.workload.kind.many_to_one());
     let (mut stories, mut swarms, mut phases) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut classes, mut heats) = (Vec::new(), Vec::new());
+    let (mut classes, mut heats, mut rank_charts) = (Vec::new(), Vec::new(), Vec::new());
     for (label, _) in &summary.onset.0 {
         let rows: Vec<_> = summary.rows.iter().filter(|row| row.scheme == *label).collect();
         let Some((spec, tables)) = timeline::choose(&runs, label, &rows) else { continue };
@@ -150,6 +154,9 @@ pub fn report(
         {
             stories.push(Timeline::new(spec, window, &seen));
             swarms.extend(Swarms::new(spec, &seen));
+        }
+        if let Some(runner) = runner {
+            rank_charts.extend(RankChart::look(runner, spec, tables, stop)?);
         }
         phases.extend(Phases::new(spec, tables));
         classes.extend(Classes::new(spec, tables));
@@ -188,6 +195,7 @@ pub fn report(
         phases,
         classes,
         heats,
+        rank_charts,
     })
 }
 

@@ -36,8 +36,20 @@ pub fn tables(
         stalled_ps: stalls.iter().map(|stall| stall.took_ps).sum(),
         ..Totals::default()
     };
-    let Record { flows, queries, tasks, collectives, ranks, requests, hubs, hub_speeds, gathering, service, .. } =
-        record;
+    let Record {
+        flows,
+        queries,
+        tasks,
+        collectives,
+        ranks,
+        rank_series,
+        requests,
+        hubs,
+        hub_speeds,
+        gathering,
+        service,
+        ..
+    } = record;
     let engine = Engine { busy_thousandths: (counts.busy() * 1e3).round() as u64, ..Engine::default() };
     RunTables {
         totals,
@@ -48,6 +60,7 @@ pub fn tables(
         tasks,
         collectives,
         ranks,
+        rank_series,
         requests,
         hubs,
         hub_speeds,

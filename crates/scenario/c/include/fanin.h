@@ -1,11 +1,12 @@
 /* C interface of fanin's packet-level simulator.
  *
- * A simulation has the network and the transport of a scenario (docs/scenario.md) and carries the caller's messages. Times are in
+ * A simulation has the network and the transport of a scenario (docs/scenario.md), or a network that the caller builds, and carries the
+ * caller's messages. Times are in
  * picoseconds, hosts are numbered from 0. Nothing is global: each simulation may be used by one thread at a time, and several at once.
  * A callback may call every function of its simulation but fanin_run, fanin_get_statistics and fanin_free. No function unwinds into the
  * caller.
  *
- * Version 1. A later version only adds functions.
+ * Version 2, which added fanin_network_*. A later version only adds functions.
  */
 #ifndef FANIN_H
 #define FANIN_H
@@ -17,7 +18,7 @@
 extern "C" {
 #endif
 
-#define FANIN_VERSION 1
+#define FANIN_VERSION 2
 /* As a time: until nothing is left to happen. */
 #define FANIN_NEVER UINT64_MAX
 
@@ -55,6 +56,29 @@ uint32_t fanin_version(void);
  * workload has no effect but its number of hosts. NULL on an error, whose text is written to `error` with at most `size` bytes, zero
  * included. Free it with fanin_free. */
 fanin_simulation *fanin_new(const char *scenario, const char *scheme, uint64_t seed, char *error, size_t size);
+
+/* A network that is built by calls. */
+typedef struct fanin_network fanin_network;
+
+/* A network of 2 to 2^20 hosts without links; NULL for other numbers. Hosts are nodes 0 to hosts - 1. Free it with fanin_network_free. */
+fanin_network *fanin_network_new(uint32_t hosts);
+
+/* Adds a switch; returns its number as a node, UINT32_MAX if there are too many. */
+uint32_t fanin_network_switch(fanin_network *network);
+
+/* Adds a link in both directions between a host and a switch, or between two switches: 1 kbit/s to 1 Pbit/s, and at most 100 s. A host may
+ * have several. Packets take shortest paths by the number of links; no path leads through a host. */
+fanin_status fanin_network_link(fanin_network *network, uint32_t one, uint32_t other, uint64_t rate_bps, uint64_t delay_ps);
+
+/* Sets a key of docs/scenario.md, such as "switch.buffer" to "256 KiB". fanin_network_simulate reports wrong ones. */
+fanin_status fanin_network_set(fanin_network *network, const char *key, const char *value);
+
+/* A simulation of the network so far, with a scheme such as "dctcp" and a seed; otherwise as fanin_new. The network can be changed and used
+ * again, or freed. */
+fanin_simulation *fanin_network_simulate(const fanin_network *network, const char *scheme, uint64_t seed, char *error, size_t size);
+
+/* Frees a network; NULL has no effect. */
+void fanin_network_free(fanin_network *network);
 
 /* The number of hosts. */
 uint32_t fanin_hosts(const fanin_simulation *simulation);

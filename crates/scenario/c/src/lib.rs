@@ -5,7 +5,9 @@
 #![allow(unsafe_code, reason = "C passes pointers")]
 
 mod caller;
+mod network;
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,9 +19,10 @@ use fanin_spec::{Problem, Scenario, Variant};
 use fanin_units::Time;
 
 use caller::{Callback, Caller, Order, Orders, TURN};
+pub use network::Network;
 
 /// Version of the interface.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Longest message.
 const BYTES_MAX: u64 = 1 << 48;
 
@@ -62,7 +65,7 @@ pub struct Handle {
 }
 
 impl Handle {
-    fn new(scenario: &str, scheme: Option<&str>, seed: u64) -> Result<Handle, String> {
+    fn new(scenario: Scenario, scheme: Option<&str>, seed: u64) -> Result<Handle, String> {
         let variants = variants(scenario).map_err(|problem| problem.to_string())?;
         let named = variants.iter().find(|variant| scheme.is_none_or(|scheme| variant.label == scheme));
         let variant = named.ok_or_else(|| format!("the scenario has no scheme `{}`", scheme.unwrap_or_default()))?;
@@ -118,8 +121,7 @@ impl Handle {
 }
 
 /// The schemes of a scenario. Its workload does not matter: one without the settings that it needs is replaced by one that needs none.
-fn variants(text: &str) -> Result<Vec<Variant>, Problem> {
-    let mut scenario = Scenario::parse("scenario", text)?;
+fn variants(mut scenario: Scenario) -> Result<Vec<Variant>, Problem> {
     scenario.variants().or_else(|problem| {
         scenario.assign("fanin_new", "workload.kind=long")?;
         scenario.variants().map_err(|_| problem)
@@ -129,7 +131,7 @@ fn variants(text: &str) -> Result<Vec<Variant>, Problem> {
 /// Calls a function of a handle; a panic breaks the simulation instead of reaching C.
 ///
 /// # Safety
-/// `handle` is null, or from [`fanin_new`] and not freed.
+/// `handle` is null, or from [`fanin_new`] or [`fanin_network_simulate`] and not freed.
 unsafe fn with<R>(handle: *const Handle, failed: R, act: impl FnOnce(&Handle) -> R) -> R {
     // SAFETY: as of the caller.
     let Some(handle) = (unsafe { handle.as_ref() }) else { return failed };
@@ -165,13 +167,32 @@ pub unsafe extern "C" fn fanin_new(
     error: *mut c_char,
     size: usize,
 ) -> *mut Handle {
+    let make = || {
+        // SAFETY: as of the caller.
+        let (scenario, scheme) = unsafe { (text(scenario), text(scheme)) };
+        let scenario = scenario.ok_or("the scenario is a null pointer")?;
+        let scenario = Scenario::parse("scenario", &scenario).map_err(|problem| problem.to_string())?;
+        Handle::new(scenario, scheme.as_deref(), seed)
+    };
     // SAFETY: as of the caller.
-    let text =
-        |pointer: *const c_char| (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) }.to_string_lossy());
-    let made = catch_unwind(|| match text(scenario) {
-        Some(scenario) => Handle::new(&scenario, text(scheme).as_deref(), seed),
-        None => Err("the scenario is a null pointer".into()),
-    });
+    unsafe { made(make, error, size) }
+}
+
+/// The text of a C string; `None` for a null pointer.
+///
+/// # Safety
+/// `pointer` is a C string that outlives the text, or null.
+unsafe fn text<'a>(pointer: *const c_char) -> Option<Cow<'a, str>> {
+    // SAFETY: as of the caller.
+    (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) }.to_string_lossy())
+}
+
+/// A new simulation for C, or null and the reason in `error`.
+///
+/// # Safety
+/// `error` has room for `size` bytes or is null.
+unsafe fn made(make: impl FnOnce() -> Result<Handle, String>, error: *mut c_char, size: usize) -> *mut Handle {
+    let made = catch_unwind(AssertUnwindSafe(make));
     match made.unwrap_or_else(|_| Err("the simulator failed".into())) {
         Ok(handle) => Box::into_raw(Box::new(handle)),
         Err(what) => {
@@ -185,6 +206,92 @@ pub unsafe extern "C" fn fanin_new(
             }
             ptr::null_mut()
         }
+    }
+}
+
+/// See `fanin.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn fanin_network_new(hosts: u32) -> *mut Network {
+    Network::new(hosts).map_or(ptr::null_mut(), |network| Box::into_raw(Box::new(network)))
+}
+
+/// See `fanin.h`.
+///
+/// # Safety
+/// `network` is null, or from [`fanin_network_new`] and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fanin_network_switch(network: *mut Network) -> u32 {
+    // SAFETY: as of the caller.
+    unsafe { network.as_mut() }.and_then(Network::add_switch).unwrap_or(u32::MAX)
+}
+
+/// See `fanin.h`.
+///
+/// # Safety
+/// As [`fanin_network_switch`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fanin_network_link(
+    network: *mut Network,
+    one: u32,
+    other: u32,
+    rate_bps: u64,
+    delay_ps: u64,
+) -> Status {
+    // SAFETY: as of the caller.
+    let network = unsafe { network.as_mut() };
+    let is_added = network.is_some_and(|network| network.add_link([one, other], rate_bps, delay_ps));
+    if is_added { Status::Ok } else { Status::BadArgument }
+}
+
+/// See `fanin.h`.
+///
+/// # Safety
+/// As [`fanin_network_switch`]; `key` and `value` are C strings or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fanin_network_set(network: *mut Network, key: *const c_char, value: *const c_char) -> Status {
+    // SAFETY: as of the caller.
+    match unsafe { (network.as_mut(), text(key), text(value)) } {
+        (Some(network), Some(key), Some(value)) => {
+            network.set(&key, &value);
+            Status::Ok
+        }
+        _ => Status::BadArgument,
+    }
+}
+
+/// See `fanin.h`.
+///
+/// # Safety
+/// As [`fanin_network_switch`]; `scheme` is a C string or null, and `error` has room for `size` bytes or is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fanin_network_simulate(
+    network: *const Network,
+    scheme: *const c_char,
+    seed: u64,
+    error: *mut c_char,
+    size: usize,
+) -> *mut Handle {
+    let make = || {
+        // SAFETY: as of the caller.
+        match unsafe { (network.as_ref(), text(scheme)) } {
+            (Some(network), Some(scheme)) => Handle::new(network.scenario(&scheme)?, None, seed),
+            (None, _) => Err("the network is a null pointer".into()),
+            (_, None) => Err("the scheme is a null pointer".into()),
+        }
+    };
+    // SAFETY: as of the caller.
+    unsafe { made(make, error, size) }
+}
+
+/// See `fanin.h`.
+///
+/// # Safety
+/// As [`fanin_network_switch`]; the network is not used afterwards.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fanin_network_free(network: *mut Network) {
+    if !network.is_null() {
+        // SAFETY: it is from `fanin_network_new`.
+        drop(unsafe { Box::from_raw(network) });
     }
 }
 
@@ -331,7 +438,7 @@ pub unsafe extern "C" fn fanin_get_statistics(simulation: *const Handle, statist
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fanin_free(simulation: *mut Handle) {
     if !simulation.is_null() {
-        // SAFETY: it is from `fanin_new`.
+        // SAFETY: it is from `fanin_new` or `fanin_network_simulate`.
         let handle = unsafe { Box::from_raw(simulation) };
         let _ = catch_unwind(AssertUnwindSafe(|| drop(handle)));
     }

@@ -5,8 +5,9 @@ use std::ffi::{CString, c_char, c_void};
 use std::ptr;
 
 use fanin_c::{
-    Handle, Statistics, Status, fanin_cancel, fanin_free, fanin_get_statistics, fanin_hosts, fanin_new, fanin_now,
-    fanin_receive, fanin_run, fanin_schedule, fanin_send,
+    Handle, Network, Statistics, Status, fanin_cancel, fanin_free, fanin_get_statistics, fanin_hosts,
+    fanin_network_free, fanin_network_link, fanin_network_new, fanin_network_set, fanin_network_simulate,
+    fanin_network_switch, fanin_new, fanin_now, fanin_receive, fanin_run, fanin_schedule, fanin_send,
 };
 
 fn new(scenario: &str, scheme: Option<&str>, room: usize) -> Result<*mut Handle, String> {
@@ -87,4 +88,48 @@ fn receive_before_and_after_its_message_and_no_run_in_a_callback() {
     assert_eq!((timer.now, late.now), (1_000_000_000, 2_000_000_000));
     assert_eq!([early.run, late.run, timer.run], [Status::Busy; 3]);
     assert_eq!((statistics.messages_sent, statistics.messages_arrived), (2, 2));
+}
+
+/// The error of a network's simulation; empty if there is none.
+fn refused(network: *const Network, scheme: &str) -> String {
+    let (scheme, mut error) = (CString::new(scheme).unwrap(), vec![0 as c_char; 512]);
+    let of = unsafe { fanin_network_simulate(network, scheme.as_ptr(), 1, error.as_mut_ptr(), error.len()) };
+    let text: Vec<u8> = error.iter().map(|byte| *byte as u8).take_while(|byte| *byte != 0).collect();
+    assert_eq!(of.is_null(), !text.is_empty());
+    unsafe { fanin_free(of) };
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+#[test]
+fn wrong_networks_are_refused() {
+    const GBIT: u64 = 1_000_000_000;
+    assert!([0, 1, u32::MAX].iter().all(|&hosts| fanin_network_new(hosts).is_null()));
+    let (network, null) = (fanin_network_new(2), ptr::null_mut::<Network>());
+    let set = |key: &str, value: &str| {
+        let (key, value) = (CString::new(key).unwrap(), CString::new(value).unwrap());
+        unsafe { fanin_network_set(network, key.as_ptr(), value.as_ptr()) }
+    };
+    unsafe {
+        assert_eq!(fanin_network_switch(network), 2);
+        for (one, other, rate, delay) in [(0, 0, GBIT, 1), (0, 3, GBIT, 1), (0, 2, 0, 1), (0, 2, GBIT, u64::MAX)] {
+            assert_eq!(fanin_network_link(network, one, other, rate, delay), Status::BadArgument);
+        }
+        assert!(refused(network, "newreno").contains("client"), "a host without a link");
+        for host in 0..2 {
+            assert_eq!(fanin_network_link(network, host, 2, GBIT, 1_000_000), Status::Ok);
+        }
+        assert_eq!(refused(network, "newreno"), "");
+        assert!(refused(network, "renoo").contains("renoo"));
+        assert!(refused(network, "a\"b").contains("character"));
+        assert_eq!(set("switch.bufer", "1 MB"), Status::Ok);
+        assert!(refused(network, "newreno").contains("switch.bufer"));
+        fanin_network_free(network);
+        assert_eq!(
+            (fanin_network_switch(null), fanin_network_link(null, 0, 1, GBIT, 1)),
+            (u32::MAX, Status::BadArgument)
+        );
+        assert_eq!(fanin_network_set(null, ptr::null(), ptr::null()), Status::BadArgument);
+        assert!(refused(null, "newreno").contains("null pointer"));
+        fanin_network_free(null);
+    }
 }

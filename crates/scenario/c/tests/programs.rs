@@ -59,6 +59,20 @@ fn incast_in_c_has_two_rounds() {
 }
 
 #[test]
+fn network_in_c_is_as_fast_as_its_spines() {
+    let Some(text) = compiled("cc", &example("network.c"), "-std=c11", &[]) else { return };
+    let us = |line: &str, of: &str| -> u64 {
+        let number = line.strip_prefix(of).and_then(|rest| rest.strip_suffix(" us"));
+        number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{text}"))
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    let [four, one] = lines.as_slice() else { panic!("{text}") };
+    let (four, one) = (us(four, "4 spines: 4 messages in "), us(one, "1 spines: 4 messages in "));
+    // 10 MB take 0.8 ms at 100 Gbit/s; four of them share the uplink to one spine.
+    assert!((800..1_100).contains(&four) && (3_200..4_000).contains(&one), "{text}");
+}
+
+#[test]
 fn ring_in_cpp_takes_its_computations_and_messages() {
     let Some(text) = compiled("c++", &example("ring.cc"), "-std=c++17", &[]) else { return };
     let took = text

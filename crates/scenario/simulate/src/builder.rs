@@ -2,6 +2,7 @@
 
 use fanin_assemble::{changes, fabric, host_faults, rdma_settings, tcp_settings, uet_settings};
 use fanin_fabric::{Fabric, HostId};
+use fanin_laws::uet::transport::Spraying;
 use fanin_rdma::QueuePair;
 use fanin_sim::{
     Builder, CLASSES, Card, Classes, Clients, HostTicks, PacketFaults, Pauses, ReceiveWindows, Receiving, Switches,
@@ -129,7 +130,8 @@ fn with_classes(spec: &RunSpec, switches: Switches) -> Switches {
 
 /// Ultra Ethernet's transport over ports that trim, as a spec describes it.
 pub(crate) fn uet(spec: &RunSpec, kind: TrimBased) -> Builder<UetEndpoint> {
-    let switches = Switches { trims: true, by_class: true, ..Switches::default() };
+    let adaptive = spec.settings.laws.uet.uet.spraying == Spraying::Adaptive;
+    let switches = Switches { trims: true, by_class: true, adaptive, ..Switches::default() };
     builder(spec, uet_settings(spec, kind), switches)
 }
 

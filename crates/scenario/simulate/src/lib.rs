@@ -14,7 +14,7 @@ use fanin_assemble::fabric;
 use fanin_fabric::HostId;
 use fanin_sim::{Applications, CapturedPacket, Departures, Simulation, TapPoint, Team};
 use fanin_spec::{RunSpec, Transport, Watch};
-use fanin_tables::{RunError, RunTables};
+use fanin_tables::{CollectiveRow, RunError, RunTables};
 
 pub use builder::builder;
 use builder::{rdma, rdma_beside_tcp, tcp, uet};
@@ -103,6 +103,27 @@ pub fn run_telling(
         tell(&|| need::share_done(spec, simulation.now(), || simulation.totals()));
         !stop.load(Ordering::Relaxed)
     })?;
+    simulation.finish()
+}
+
+/// Runs one spec; `ended` receives each collective operation of a trace when it ends, or a few thousand events later.
+///
+/// # Errors
+/// As [`run`].
+pub fn follow(spec: &RunSpec, stop: &AtomicBool, ended: &mut dyn FnMut(&CollectiveRow)) -> Result<RunTables, RunError> {
+    let mut simulation = begin(spec);
+    let mut reported = 0;
+    let mut report = |simulation: &Simulation| {
+        let rows = simulation.ended_collectives();
+        rows[reported..].iter().for_each(&mut *ended);
+        reported = rows.len();
+    };
+    let result = simulation.run_while(&mut |simulation| {
+        report(simulation);
+        !stop.load(Ordering::Relaxed)
+    });
+    report(&simulation);
+    result?;
     simulation.finish()
 }
 

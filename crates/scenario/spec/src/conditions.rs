@@ -74,7 +74,7 @@ const CLASSES_OF_RDMA: Condition = Condition {
 };
 const RACKS: Condition = Condition {
     met: |_, s| matches!(s.fabric.kind, FabricKind::LeafSpine | FabricKind::FatTree),
-    without: "this fabric has no racks; leaf-spine and fat-tree do",
+    without: "this fabric fixes the place of each host; leaf-spine and fat-tree do not",
 };
 const NO_GSS: Condition =
     Condition { met: |scheme, _| !scheme.gss, without: "gentle slow start uses `gss.initial_window` instead" };

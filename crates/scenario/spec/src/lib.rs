@@ -22,6 +22,7 @@ mod flows;
 mod foreign;
 mod former;
 mod framing;
+mod groups;
 mod jitter;
 mod laws;
 mod limits;

@@ -69,7 +69,7 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         says: "`[pfc]`: switches of RDMA schemes pause the links by which they fill (docs/rdma.md)",
     },
     Elsewhere {
-        names: &["rails", "rail", "dragonfly", "torus", "slimfly", "topology"],
+        names: &["torus", "slimfly", "topology"],
         says: "`fabric.kind = \"edges\"` is any network of switches, given by its links (`fabric.edges`); packets take its shortest paths only",
     },
     Elsewhere {
@@ -193,8 +193,8 @@ pub const LIMITS: &[Limit] = &[
     },
     Limit {
         name: "load-balancing",
-        also: &["ecmp", "conga", "letflow", "drill", "flowlet", "flowlets", "wcmp"],
-        missing: "load-dependent paths, except REPS for Ultra Ethernet's schemes (`uet.spraying`); a flow of TCP or RDMA stays on the equal-length path that its hash selects",
+        also: &["ecmp", "conga", "letflow", "drill", "flowlet", "flowlets", "wcmp", "valiant", "ugal"],
+        missing: "load-dependent paths, except for Ultra Ethernet's schemes (`uet.spraying`); a flow of TCP or RDMA stays on the equal-length path that its hash selects",
         so: "flow collisions last as long as the flows, and paths reorder no packets of TCP",
         near: "several seeds draw several hashes: their spread shows the influence of collisions",
     },

@@ -1,4 +1,4 @@
-//! Construction of the network: a star, a tree, or a list of edges.
+//! Construction of the network: a star, a tree, or edges.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -11,7 +11,7 @@ use crate::{FabricKind, Invalid, PacketJitter, Settings};
 /// Longest range of servers.
 const RANGE_MAX: u32 = 100_000;
 /// Maximum number of edges.
-const EDGES_MAX: usize = 1_000_000;
+pub(crate) const EDGES_MAX: usize = 1_000_000;
 
 /// An ACK without options at the IP layer.
 pub const PURE_ACK: Bytes = Bytes(40);
@@ -37,7 +37,7 @@ impl Settings {
                 delay: self.link.delay,
             })),
             FabricKind::LeafSpine | FabricKind::FatTree => self.of_tree(servers),
-            FabricKind::Edges => self.of_edges(servers),
+            FabricKind::Edges | FabricKind::Rails | FabricKind::Dragonfly => self.of_edges(servers),
         }
     }
 
@@ -68,14 +68,19 @@ impl Settings {
         let f = &self.fabric;
         let fat = &[FabricKind::FatTree][..];
         let tree = &[FabricKind::LeafSpine, FabricKind::FatTree][..];
+        let spined = &[FabricKind::LeafSpine, FabricKind::FatTree, FabricKind::Rails][..];
+        let racked = &[FabricKind::LeafSpine, FabricKind::FatTree, FabricKind::Rails, FabricKind::Dragonfly][..];
         let keys = [
             ("edges", !f.edges.is_empty(), &[FabricKind::Edges][..]),
-            ("racks", f.racks.0.is_some(), tree),
-            ("hosts_per_rack", f.hosts_per_rack.0.is_some(), tree),
-            ("spines", f.spines.0.is_some(), tree),
-            ("pods", f.pods.0.is_some(), fat),
+            ("racks", f.racks.0.is_some(), racked),
+            ("hosts_per_rack", f.hosts_per_rack.0.is_some(), racked),
+            ("spines", f.spines.0.is_some(), spined),
+            ("pods", f.pods.0.is_some(), &[FabricKind::FatTree, FabricKind::Dragonfly][..]),
             ("arity", f.arity.0.is_some(), fat),
-            ("uplink_rate", f.uplink_rate.0.is_some(), tree),
+            ("rails", f.rails.0.is_some(), &[FabricKind::Rails][..]),
+            ("machine_rate", f.machine_rate.0.is_some(), &[FabricKind::Rails][..]),
+            ("global_links", f.global_links.0.is_some(), &[FabricKind::Dragonfly][..]),
+            ("uplink_rate", f.uplink_rate.0.is_some(), racked),
             ("oversubscription", f.oversubscription.0.is_some(), tree),
         ];
         match keys.iter().find(|(_, given, kinds)| *given && !kinds.contains(&f.kind)) {
@@ -103,7 +108,7 @@ impl Settings {
 
     /// Total rate of each host's links in bits per second, by host; `None` unless a host has several.
     pub(crate) fn rates_of_several_links(&self) -> Option<BTreeMap<u32, u64>> {
-        if self.fabric.kind != FabricKind::Edges {
+        if !self.fabric.kind.has_edges() {
             return None;
         }
         let (mut rates, mut links) = (BTreeMap::new(), 0);
@@ -118,6 +123,11 @@ impl Settings {
     }
 
     fn all_edges(&self) -> Result<Vec<Edge>, String> {
+        match self.fabric.kind {
+            FabricKind::Rails => return self.rails(),
+            FabricKind::Dragonfly => return self.dragonfly(),
+            FabricKind::Star | FabricKind::LeafSpine | FabricKind::FatTree | FabricKind::Edges => {}
+        }
         let mut list = Vec::new();
         for text in &self.fabric.edges {
             list.extend(self.edge(text).map_err(|what| format!("`fabric.edges`, \"{text}\": {what}"))?);
@@ -131,6 +141,12 @@ impl Settings {
     fn of_edges(&self, servers: u32) -> Result<Fabric, String> {
         let list = self.all_edges()?;
         let named = highest_server(&list);
+        if named < servers && self.fabric.kind != FabricKind::Edges {
+            let kind = self.fabric.kind.word();
+            return Err(format!(
+                "the {kind} has {named} servers, but the scenario needs {servers}: lower the fan-in, or add racks"
+            ));
+        }
         if named < servers {
             return Err(format!(
                 "`fabric.edges` has {named} servers, but the scenario needs {servers}: lower the fan-in, or add server{}",
@@ -139,7 +155,8 @@ impl Settings {
         }
         let hosts: Vec<String> =
             std::iter::once("client".into()).chain((1..=named).map(|n| format!("server{n}"))).collect();
-        edges(&hosts, &list).map_err(|what| format!("`fabric.edges`: {what}"))
+        let key = if self.fabric.kind == FabricKind::Edges { "fabric.edges" } else { "fabric" };
+        edges(&hosts, &list).map_err(|what| format!("`{key}`: {what}"))
     }
 
     /// The edges of one text; several if it joins a range of servers to a switch.
@@ -165,7 +182,7 @@ impl Settings {
             return Err(format!("{} times {} edges: use at most {EDGES_MAX}", some.len(), others.len()));
         }
         let pairs = some.iter().flat_map(|a| others.iter().map(move |b| [a.clone(), b.clone()]));
-        Ok(pairs.map(|ends| Edge { ends, rate, delay }).collect())
+        Ok(pairs.map(|ends| Edge { ends, rate, delay, length: 1 }).collect())
     }
 }
 

@@ -21,7 +21,7 @@ impl Settings {
     pub(crate) fn fixed_hosts(&self) -> Option<u32> {
         match self.fabric.kind {
             FabricKind::Star => None,
-            FabricKind::Edges => Some(self.named_servers().ok()? + 1),
+            FabricKind::Edges | FabricKind::Rails | FabricKind::Dragonfly => Some(self.named_servers().ok()? + 1),
             FabricKind::LeafSpine | FabricKind::FatTree => self.fabric.shape().ok()?.hosts(),
         }
     }
@@ -40,7 +40,7 @@ impl Settings {
     /// Total rate of a rack's uplinks, and its number of hosts.
     fn rack(&self) -> Option<(u64, u32)> {
         match self.fabric.kind {
-            FabricKind::Star | FabricKind::Edges => None,
+            FabricKind::Star | FabricKind::Edges | FabricKind::Rails | FabricKind::Dragonfly => None,
             FabricKind::LeafSpine | FabricKind::FatTree => {
                 let shape = self.fabric.shape().ok()?;
                 let uplinks = self.uplink_rate(&shape).ok()?.0.saturating_mul(shape.spines.into());

@@ -10,7 +10,7 @@ use fanin_papers::Measure;
 use fanin_tables::{
     CardRow, Cause, ClassRow, CollectiveRow, Column, ColumnType, EventRow, FaultRow, FlowKind, FlowRow, GatheringRow,
     HolderRow, HubRow, HubSpeedRow, LatencyRow, MemoryPartRow, MemoryRow, PauseRow, PortPartRow, PortRow, QueryRow,
-    QueuePairRow, RankRow, RequestRow, Row, SampleRow, ServiceRow, StallRow, TaskRow, Totals,
+    QueuePairRow, RankPartRow, RankRow, RequestRow, Row, SampleRow, ServiceRow, StallRow, TaskRow, Totals,
 };
 use serde_json::Value;
 
@@ -32,12 +32,14 @@ one. Times count from the first request.
 | `summary`, `slowdown`, `flows`, `queries`, `ports` | `fanin compare --out DIR`, `fanin run --out DIR` |
 | `tasks`; `latency`; `port_series` | the same, for a MapReduce job; with `measure.latency`; with `measure.ports` |
 | `memories`, `memory_series`, `holders` | the same, with `measure.ports` and switches whose ports share memory |
+| `collectives`, `ranks` | the same, for a trace |
 | `stalls` | the same, if a client was idle during a round |
 | `requests` | the same, for a key_value workload |
 | `faults` | the same, if packets met one of `[faults]` |
 | `cards`; `classes`; `queue_pairs` | the same, with `[host.nic]`; with `[classes]`; with RDMA over ports that drop |
 | `samples`, `events` | `fanin run --out DIR --samples` |
 | `hubs`, `hub_speeds` | the same, for a key_value workload under a scheme with hubs |
+| `rank_series` | the same, for a trace |
 | `report.html` | `fanin compare --out DIR`: [how to read it](reading-the-report.md) |
 | `manifest.json` | both; written last, so if it exists, the other files are complete |
 | `figures` | `fanin reproduce --out DIR` |
@@ -350,6 +352,7 @@ fn page() -> String {
         + &table::<EventRow>("one row per event")
         + &table::<HubRow>("one row per hub of a request, and one for its front end")
         + &table::<HubSpeedRow>("one row per hub and time step in which data arrived from it")
+        + &table::<RankPartRow>("one row per rank and part of a watched run in which it did something")
         + "\n## `fanin compare --json`\n\n"
         + &fields(COMPARE)
         + "\n"

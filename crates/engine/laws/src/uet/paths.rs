@@ -3,7 +3,13 @@
 //! REPS: Bonato et al., "REPS: Recycled Entropy Packet Spraying for Adaptive Load Balancing and Failure Mitigation" (arXiv 2407.21625),
 //! with buffer sizes and times of uet-htsim (`UecMpReps`, commit 40ccb05).
 //!
+//! Bitmap: `UecMpBitmap` of the same commit, with its penalties. Departure: a turn over all entropies begins anywhere, instead of exchanging them by
+//! an exclusive or, so that their number need not be a power of two.
+//!
 //! Checked: the unit tests below, by hand.
+
+use alloc::vec;
+use alloc::vec::Vec;
 
 use fanin_units::Time;
 
@@ -19,42 +25,119 @@ const EXPLORES: u8 = 16;
 /// State of a sender.
 #[derive(Clone, Debug)]
 pub enum Paths {
-    /// Each packet takes any path.
-    Random,
+    /// Each packet takes any path, or the one that switches choose.
+    Any,
     /// See [`Reps`].
     Reps(Reps),
+    /// See [`Bitmap`].
+    Bitmap(Bitmap),
 }
 
 impl Paths {
     /// Before the first packet.
     pub fn start(settings: &Params) -> Paths {
         match settings.spraying {
-            Spraying::Random => Paths::Random,
+            Spraying::Random | Spraying::Adaptive => Paths::Any,
             Spraying::Reps => Paths::Reps(Reps::new(settings.paths)),
+            Spraying::Bitmap => Paths::Bitmap(Bitmap::new(settings.paths)),
         }
     }
 
     /// The next packet's entropy; `None` for any path.
     pub fn choose(&mut self) -> Option<u16> {
         match self {
-            Paths::Random => None,
+            Paths::Any => None,
             Paths::Reps(reps) => Some(reps.choose()),
+            Paths::Bitmap(bitmap) => Some(bitmap.choose()),
         }
     }
 
     /// A packet with this entropy arrived, with a mark or without.
     pub fn arrived(&mut self, now: Time, entropy: Option<u16>, marked: bool) {
-        if let (Paths::Reps(reps), Some(entropy)) = (self, entropy) {
-            reps.arrived(now, entropy, marked);
+        match (self, entropy) {
+            (Paths::Reps(reps), Some(entropy)) => reps.arrived(now, entropy, marked),
+            (Paths::Bitmap(bitmap), Some(entropy)) if marked => bitmap.punish(entropy, MARKED),
+            _ => {}
         }
     }
 
-    /// A packet timed out.
-    pub fn timed_out(&mut self, now: Time) {
-        if let Paths::Reps(reps) = self {
-            reps.timed_out(now);
+    /// A packet with this entropy arrived as a header.
+    pub fn trimmed(&mut self, entropy: Option<u16>) {
+        if let (Paths::Bitmap(bitmap), Some(entropy)) = (self, entropy) {
+            bitmap.punish(entropy, TRIMMED);
         }
     }
+
+    /// A packet with this entropy timed out.
+    pub fn timed_out(&mut self, now: Time, entropy: Option<u16>) {
+        match (self, entropy) {
+            (Paths::Reps(reps), _) => reps.timed_out(now),
+            (Paths::Bitmap(bitmap), Some(entropy)) => bitmap.punish(entropy, MOST),
+            _ => {}
+        }
+    }
+}
+
+/// Penalties of an entropy: how often it is passed over.
+const MARKED: u8 = 1;
+const TRIMMED: u8 = 4;
+const MOST: u8 = 15;
+
+/// Entropies in turn, with a penalty each.
+#[derive(Clone, Debug)]
+pub struct Bitmap {
+    penalties: Vec<u8>,
+    /// Entropies used in this turn, and the first one of it.
+    used: u32,
+    first: u32,
+    random: u32,
+}
+
+impl Bitmap {
+    /// Over this number of entropies.
+    pub fn new(paths: u32) -> Bitmap {
+        Bitmap { penalties: vec![0; paths as usize], used: 0, first: 0, random: 0 }
+    }
+
+    /// The next packet's entropy. One that is passed over loses a part of its penalty; if all have one, the first is used after all.
+    pub fn choose(&mut self) -> u16 {
+        let mut entropy = self.current();
+        if self.penalties[entropy] > 0 {
+            self.penalties[entropy] -= 1;
+            for _ in 0..self.penalties.len() {
+                self.advance();
+                entropy = self.current();
+                if self.penalties[entropy] == 0 {
+                    break;
+                }
+            }
+        }
+        self.advance();
+        entropy as u16
+    }
+
+    fn current(&self) -> usize {
+        (self.first + self.used) as usize % self.penalties.len()
+    }
+
+    fn advance(&mut self) {
+        self.used += 1;
+        if self.used as usize == self.penalties.len() {
+            (self.used, self.first) = (0, draw(&mut self.random, self.penalties.len() as u32));
+        }
+    }
+
+    fn punish(&mut self, entropy: u16, penalty: u8) {
+        if let Some(of) = self.penalties.get_mut(usize::from(entropy)) {
+            *of = (*of + penalty).min(MOST);
+        }
+    }
+}
+
+/// A number below `count`. Flows' hashes differ, so that the same sequence leads each of them along other paths.
+fn draw(random: &mut u32, count: u32) -> u32 {
+    *random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+    ((u64::from(*random) * u64::from(count)) >> 32) as u32
 }
 
 /// Recycled entropies: a ring of the last ones that worked, each used once, or again and again after a timeout.
@@ -111,10 +194,9 @@ impl Reps {
         self.ring[place as usize]
     }
 
-    /// Any entropy. Flows' hashes differ, so that the same sequence leads each of them along other paths.
+    /// Any entropy.
     fn any(&mut self) -> u16 {
-        self.random = self.random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        ((u64::from(self.random) * u64::from(self.paths)) >> 32) as u16
+        draw(&mut self.random, self.paths) as u16
     }
 
     /// A packet arrived.
@@ -191,5 +273,37 @@ mod tests {
         let mut counts = [0; 5];
         (0..5_000).for_each(|_| counts[reps.choose() as usize] += 1);
         assert!(counts.iter().all(|count| (900..1_100).contains(count)), "{counts:?}");
+    }
+
+    #[test]
+    fn bitmap_uses_all_entropies_in_turn() {
+        let mut bitmap = Bitmap::new(4);
+        assert_eq!([0; 4].map(|_| bitmap.choose()), [0, 1, 2, 3]);
+        // The next turn begins at 1,013,904,223 * 4 / 2^32, which is 0, then at 1,196,435,762 * 4 / 2^32, which is 1.
+        assert_eq!([0; 8].map(|_| bitmap.choose()), [0, 1, 2, 3, 1, 2, 3, 0]);
+    }
+
+    #[test]
+    fn bitmap_passes_over_entropies_with_penalties() {
+        let mut paths = Paths::Bitmap(Bitmap::new(4));
+        paths.arrived(NOW, Some(1), true);
+        paths.arrived(NOW, Some(2), false);
+        paths.trimmed(Some(3));
+        let mut next = |count: usize| (0..count).filter_map(|_| paths.choose()).collect::<Vec<_>>();
+        // 1 and 3 are passed over; then 1 has no penalty, and 3 has three more.
+        assert_eq!(next(2), [0, 2]);
+        assert_eq!(next(6), [0, 1, 2, 1, 2, 0]);
+        paths.timed_out(NOW, Some(0));
+        let Paths::Bitmap(bitmap) = paths else { panic!() };
+        assert_eq!(bitmap.penalties, [MOST, 0, 0, 1]);
+    }
+
+    #[test]
+    fn bitmap_ends_if_all_entropies_have_penalties() {
+        let mut bitmap = Bitmap::new(3);
+        (0..3).for_each(|entropy| bitmap.punish(entropy, MOST));
+        let mut counts = [0; 3];
+        (0..300).for_each(|_| counts[usize::from(bitmap.choose())] += 1);
+        assert!(counts.iter().all(|&count| count > 50), "{counts:?}");
     }
 }

@@ -10,11 +10,15 @@ pub const HEADERS: u32 = 46;
 
 words! {
     /// A sender's choice of a path for each packet.
-    Spraying, "\"random\" or \"reps\"" {
+    Spraying, "\"random\", \"reps\", \"bitmap\" or \"adaptive\"" {
         /// Any path.
         Random = "random",
         /// Paths whose packets arrived without a mark, and random ones if there are none.
         Reps = "reps",
+        /// All paths in turn, without those that marked, trimmed or lost packets lately.
+        Bitmap = "bitmap",
+        /// Each switch's shortest queue.
+        Adaptive = "adaptive",
     }
 }
 
@@ -30,10 +34,10 @@ params! {
         /// Time beyond six drains of a full port after which an unacknowledged packet is sent again; at least a round trip.
         #[range(Time::from_micros(1)..)]
         timeout: Time = Time::from_micros(15),
-        /// Choice of each packet's path among equal ones: at random, or recycled from packets that arrived without a mark (REPS).
+        /// Choice of each packet's path among equal ones: at random; recycled from packets that arrived without a mark (REPS); in turn, without paths that marked, trimmed or lost packets lately (a bitmap); or by each switch, the shortest queue.
         spraying: Spraying = Spraying::Random,
         /// Entropies, by which switches select paths.
-        #[needs(|uet| uet.spraying == Spraying::Reps, "only `uet.spraying = \"reps\"` has entropies")]
+        #[needs(|uet| matches!(uet.spraying, Spraying::Reps | Spraying::Bitmap), "only `uet.spraying = \"reps\"` and `\"bitmap\"` have entropies")]
         #[range(1..=65_536)]
         paths: u32 = 64,
     }

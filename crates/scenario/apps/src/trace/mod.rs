@@ -183,7 +183,7 @@ impl Trace {
                     self.ranks[other as usize].begins(now, Doing::Moves);
                 }
                 self.ranks[rank as usize].begins(now, Doing::Moves);
-                self.delays(rank, waited);
+                self.ranks[rank as usize].delays(waited);
             }
             None => self.ranks[rank as usize].begins(now, Doing::Waits),
         }
@@ -228,7 +228,7 @@ impl Trace {
             self.ranks[to as usize].ends(now, Doing::Waits);
             self.ranks[to as usize].begins(now, Doing::Moves);
             let since = self.awaited.remove(&(to, at)).unwrap_or(now);
-            self.delays(rank, now.since(since).0);
+            self.ranks[rank as usize].delays(now.since(since).0);
         } else {
             *receipt = Receipt::Sent;
         }
@@ -260,12 +260,6 @@ impl Trace {
         }
     }
 
-    /// Others have waited for a rank.
-    fn delays(&mut self, rank: u32, waited: u64) {
-        let delays = &mut self.ranks[rank as usize].row.delays_ps;
-        *delays = delays.saturating_add(waited);
-    }
-
     fn end(&mut self, now: Time, rank: u32, number: u32) {
         self.left -= 1;
         self.ranks[rank as usize].operation_ends(now);
@@ -279,6 +273,9 @@ impl Application for Trace {
         driver.begin();
         driver.after(self.workload.duration, Timer::End.into());
         self.timeouts = driver.timeouts();
+        if let Some(watch) = driver.watch() {
+            self.ranks.iter_mut().for_each(|rank| rank.watch(watch));
+        }
         self.ready.extend(self.progress.ready());
         self.go_on(driver);
     }
@@ -315,6 +312,10 @@ impl Application for Trace {
         }
     }
 
+    fn ended_collectives(&self) -> &[CollectiveRow] {
+        &self.ended_collectives
+    }
+
     fn record(&self, view: &dyn View, record: &mut Record) {
         let timeouts = timeouts_since(view, self.timeouts);
         let took = self.ended.unwrap_or_else(|| view.now());
@@ -322,7 +323,11 @@ impl Application for Trace {
         record.flows.extend(self.transfers.rows(view, 0));
         record.collectives.extend(self.ended_collectives.iter().cloned());
         record.collectives.extend(self.collectives.values().map(Running::cut_off));
-        record.ranks.extend(self.ranks.iter().map(|rank| rank.row_at(view.now())));
+        for rank in &self.ranks {
+            let (row, series) = rank.rows_at(view.now());
+            record.ranks.push(row);
+            record.rank_series.extend(series);
+        }
         record.payload_bytes = self.transfers.delivered(view);
         record.measured = view.now();
     }

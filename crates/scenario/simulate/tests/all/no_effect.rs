@@ -10,7 +10,7 @@ use crate::common::{plan_of, run};
 use fanin_spec::{Base, Discipline, KeyDoc, RunSpec, Scenario, Scheme, Settings};
 
 /// Small scenarios that together meet every condition of a key.
-const BASES: [&str; 45] = [
+const BASES: [&str; 48] = [
     "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\nsack = false\ndelayed_ack = 1\n[workload]\nkind = \"one-shot\"\nblock = \"900 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\ntail_loss_probe = true\nmax_ack_delay = \"3 ms\"\nrack = true\n[workload]\nkind = \"one-shot\"\nfragment = \"200 KiB\"\n[service]\nqueries_per_s = 2000\nfan_out = 2\n",
@@ -62,6 +62,10 @@ const BASES: [&str; 45] = [
     "schemes = [\"eqds\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"20 KB\"\n[workload]\nfragment = \"512 KiB\"\nduration = \"3 ms\"\n",
     // Entropies of REPS, beside paths of several lengths of queue.
     "schemes = [\"nscc\"]\n[uet]\nspraying = \"reps\"\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"60 KB\"\n[workload]\nkind = \"long\"\nduration = \"2 ms\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 4\nspines = 3\n",
+    "schemes = [\"nscc\"]\n[uet]\nspraying = \"bitmap\"\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"60 KB\"\n[workload]\nkind = \"long\"\nduration = \"2 ms\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 4\nspines = 3\n",
+    // Rails and groups.
+    "schemes = [\"dctcp\"]\n[workload]\nkind = \"all-to-all\"\nfragment = \"64 KiB\"\nqueries = 1\n[fabric]\nkind = \"rails\"\nrails = 2\nracks = 4\nhosts_per_rack = 3\nspines = 2\nmachine_rate = \"40 Gbit/s\"\n",
+    "schemes = [\"dctcp\"]\n[workload]\nkind = \"all-to-all\"\nfragment = \"64 KiB\"\nqueries = 1\n[fabric]\nkind = \"dragonfly\"\npods = 3\nracks = 6\nhosts_per_rack = 2\nglobal_links = 1\n",
     // Windows of Swift on either side of one packet.
     "schemes = [\"swift\"]\n[link]\ndelay = \"5 us\"\n[swift]\nbase_target = \"30 us\"\n[workload]\nkind = \"long\"\n",
     // Trees, peers at once, and a generator of bursts.

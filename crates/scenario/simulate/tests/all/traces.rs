@@ -1,9 +1,10 @@
 //! Traces: computations and messages that wait for one another, and an all-reduce beside the built-in one.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crate::common::{checked, run, spec};
-use fanin_spec::{FilePath, Kind, Optional, PacketJitter, RunSpec, Scenario, Scheme, Settings, Trace};
+use fanin_spec::{FilePath, Kind, Optional, PacketJitter, RunSpec, Scenario, Scheme, Settings, Trace, Watch};
 use fanin_tables::{FlowKind, RunTables};
 use fanin_testing::chakra;
 use fanin_units::{QueueSize, Rate, Time};
@@ -240,9 +241,9 @@ fn a_collective_of_one_rank_ends_at_once() {
 
 #[test]
 fn collectives_survive_a_link_that_fails_within_them() {
-    let took = |scheme: &str, changes: &str| {
+    let took = |[scheme, spraying]: [&str; 2], changes: &str| {
         let scenario = format!(
-            "schemes = [\"{scheme}\"]\n[fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 2\nchanges = [{changes}]\n\
+            "schemes = [\"{scheme}\"]\n[uet]\nspraying = \"{spraying}\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 2\nchanges = [{changes}]\n\
              [link]\nrate = \"10 Gbit/s\"\ndelay = \"1 us\"\n[switch]\nbuffer = \"1000000 B\"\n[host]\npacket_jitter = \"none\"\n\
              [workload]\nkind = \"trace\"\nfile = \"{{0..3}}.et\"\n"
         );
@@ -254,11 +255,45 @@ fn collectives_survive_a_link_that_fails_within_them() {
         assert!(tables.flows.iter().all(|flow| flow.fct_ps.is_some()), "{scheme}");
         tables.collectives[0].took_ps.expect("it ends")
     };
-    for scheme in ["dctcp", "nscc"] {
-        let whole = took(scheme, "");
-        let failed = took(scheme, "\"1 ms leaf1 spine1 down\"");
-        let back = took(scheme, "\"1 ms leaf1 spine1 down\", \"2 ms leaf1 spine1 up\"");
+    for of in [["dctcp", "random"], ["nscc", "random"], ["nscc", "reps"], ["nscc", "bitmap"], ["nscc", "adaptive"]] {
+        let whole = took(of, "");
+        let failed = took(of, "\"1 ms leaf1 spine1 down\"");
+        let back = took(of, "\"1 ms leaf1 spine1 down\", \"2 ms leaf1 spine1 up\"");
         // Flows of TCP keep the paths of their hashes, and may have better ones after a failure.
-        assert!(whole < failed && back < failed, "{scheme}: {whole}, {back}, {failed}");
+        assert!(whole < failed && back < failed, "{of:?}: {whole}, {back}, {failed}");
     }
+}
+
+#[test]
+fn watched_ranks_have_series_that_add_up_to_their_rows() {
+    let (compute, gather) = (compute(1, &[], 70), collective(2, &[1], ALL_REDUCE, 1_000_000, None));
+    let mut ranks = vec![vec![compute.clone(), gather]; 4];
+    let late = chakra::node(3, chakra::COMPUTE, &[1], 150, &[], None);
+    ranks[2] = vec![compute, late, collective(2, &[3], ALL_REDUCE, 1_000_000, None)];
+    let spec = chakra(&ranks, "ring");
+    let whole = Watch { step: Time::from_micros(40), from: Time::ZERO, to: Time::NEVER, servers: Vec::new() };
+    let seen = fanin_simulate::watch(&spec, whole, &AtomicBool::new(false)).unwrap();
+    assert!(run(&spec).rank_series.is_empty());
+    for rank in &seen.ranks {
+        let own = || seen.rank_series.iter().filter(|part| part.host == rank.host);
+        let sums =
+            own().fold([0; 3], |[a, b, c], part| [a + part.compute_ps, b + part.network_ps, c + part.waiting_ps]);
+        assert_eq!(sums, [rank.compute_ps, rank.network_ps, rank.waiting_ps], "{}", rank.host);
+        assert!(own().all(|part| part.time_ps % 40_000_000 == 0 && part.span_ps % 40_000_000 == 0));
+    }
+    // One part of 40 us, and one of 30 us and 10 us of waiting.
+    let first: Vec<_> = seen.rank_series.iter().take(2).map(|part| [part.compute_ps, part.waiting_ps]).collect();
+    assert_eq!(first, [[40_000_000, 0], [30_000_000, 10_000_000]]);
+}
+
+#[test]
+fn followed_collectives_are_those_of_the_table() {
+    let spec = chakra(
+        &vec![vec![collective(1, &[], ALL_REDUCE, 1_000_000, None), collective(2, &[1], ALL_TO_ALL, 9_000, None)]; 4],
+        "ring",
+    );
+    let mut rows = Vec::new();
+    let tables = fanin_simulate::follow(&spec, &AtomicBool::new(false), &mut |row| rows.push(row.clone())).unwrap();
+    assert_eq!((tables.collectives.len(), &tables), (2, &run(&spec)));
+    assert_eq!(rows, tables.collectives);
 }

@@ -137,9 +137,12 @@ fn beside_a_slow_link(spraying: &str) -> f64 {
 }
 
 #[test]
-fn recycled_entropies_avoid_a_slow_path() {
-    let [random, reps] = ["random", "reps"].map(beside_a_slow_link);
-    assert!(reps < 0.8 * random, "{reps} ms, random {random} ms");
+fn spraying_by_feedback_avoids_a_slow_path() {
+    let random = beside_a_slow_link("random");
+    for spraying in ["reps", "bitmap", "adaptive"] {
+        let took = beside_a_slow_link(spraying);
+        assert!(took < 0.8 * random, "{spraying}: {took} ms, random {random} ms");
+    }
 }
 
 /// Each of 1,024 hosts of a fat tree sends 2 MB to another one, with REPS. Times are those of uet-htsim (commit 40ccb05, nscc,

@@ -1,5 +1,6 @@
 //! Traces: for each rank of a parallel program, sends, receives, computations and collective operations that wait for one another. Read from
-//! Chakra's execution traces, and from GOAL's binary and text form (Hoefler, Siebert, Lumsdaine: "Group Operation Assembly Language", ICPP 2009), as the tools of LogGOPSim and ATLAHS write it:
+//! Chakra's execution traces, SimAI's workload files, and GOAL's binary and text form (Hoefler, Siebert, Lumsdaine: "Group Operation
+//! Assembly Language", ICPP 2009), as the tools of LogGOPSim and ATLAHS write it:
 //!
 //! ```text
 //! num_ranks 2
@@ -20,6 +21,7 @@ mod operation;
 mod progress;
 mod protobuf;
 mod ranks;
+mod simai;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -102,21 +104,25 @@ impl Trace {
         Trace::joined(&names, ranks, identified, digest)
     }
 
-    /// Parses a trace in GOAL's text form; `name` is the file's path as the user gave it. The n-th send from one rank to another with a tag
+    /// Parses a trace in GOAL's text form, or a workload file of SimAI's; `name` is the file's path as the user gave it. The n-th send from one rank to another with a tag
     /// is for the n-th receive of that tag there.
     ///
     /// # Errors
     /// The first invalid line, a message without its counterpart, or an operation that can never start.
     pub fn parse(name: &str, text: &str) -> Result<Trace, Problem> {
-        let mut reader = Reader::default();
         let at =
             |(line, what): (u64, String)| Problem::new(&Origin::File { name: name.into(), line: line as usize }, what);
+        let line = |name, fault: &Fault| Origin::File { name, line: fault.place.unwrap_or(1) as usize };
+        let digest = Sha256::new_with_prefix(text);
+        if simai::is_simai(text) {
+            return Trace::joined(&[name.into()], simai::read(text).map_err(at)?, line, digest);
+        }
+        let mut reader = Reader::default();
         for (line, row) in (1..).zip(text.lines()) {
             reader.read(line, row.trim()).map_err(|what| at((line, what)))?;
         }
         let ranks = reader.finish(text.lines().count().max(1) as u64).map_err(at)?;
-        let line = |name, fault: &Fault| Origin::File { name, line: fault.place.unwrap_or(1) as usize };
-        Trace::joined(&[name.into()], ranks, line, Sha256::new_with_prefix(text))
+        Trace::joined(&[name.into()], ranks, line, digest)
     }
 
     /// A trace of one file, or one for each rank, whose messages have counterparts and whose operations all start.

@@ -9,7 +9,7 @@ use crate::flows::BYTES_MAX;
 use crate::range::FAN_IN_MAX;
 
 /// Most operations of all ranks.
-const OPERATIONS_MAX: usize = 20_000_000;
+pub(super) const OPERATIONS_MAX: usize = 20_000_000;
 /// Longest computation, the maximum duration of a run.
 const CALC_MAX: Time = Time::from_secs(100_000);
 /// Most processors of a rank.

@@ -255,3 +255,120 @@ proptest! {
         }
     }
 }
+
+/// Two tensor-parallel pairs, each of which is a data-parallel rank.
+const SIMAI: &str = "HYBRID_TRANSFORMER_FWD_IN_BCKWD\tmodel_parallel_NPU_group: 2 ep: 2 pp: 1 vpp: 4 ga: 1 all_gpus: 4 checkpoints: 0 \
+                     checkpoint_initiates: 0 pp_comm: 0\n2\nembedding\t-1\t10\tALLREDUCE\t100\t20\tNONE\t0\t30\tALLGATHER\t64\t5\n\
+                     mlp\t-1\t1\tALLTOALL_EP\t7\t0\tBROADCAST\t9\t2\tNONE\t0\t5\n";
+
+#[test]
+fn simai_passes_forward_and_backward() {
+    let trace = read(&[("a.txt", SIMAI.into())]).unwrap();
+    let calc = |ns: u64, cpu| Work::Calc { time: fanin_units::Time(ns * 1_000), cpu };
+    let (work, waits): (Vec<Work>, Vec<Vec<(u32, On)>>) =
+        trace.ranks()[0].iter().map(|operation| (operation.work, operation.waits.clone())).unzip();
+    let expected = [
+        calc(10, 0),
+        Work::Collective(0),
+        calc(5, 1),
+        calc(1, 0),
+        Work::Collective(1),
+        calc(5, 1),
+        // Backward: gradients of the second layer's weights, then both of the first one.
+        calc(2, 0),
+        calc(20, 0),
+        calc(30, 0),
+        Work::Collective(2),
+        calc(5, 1),
+    ];
+    assert_eq!(work, expected);
+    let one_after_another = (0..10).map(|number| vec![(number, On::End)]);
+    assert_eq!(waits, [vec![]].into_iter().chain(one_after_another).collect::<Vec<_>>());
+    let of = |number: usize| {
+        let collective = &trace.collectives()[number];
+        (collective.kind, collective.bytes, trace.members(collective))
+    };
+    assert_eq!(of(0), (CollectiveKind::AllReduce, 100, &[0, 1][..]));
+    assert_eq!(of(1), (CollectiveKind::AllToAll, 7, &[0, 2][..]));
+    // Both data-parallel ranks gather 64 B.
+    assert_eq!(of(2), (CollectiveKind::AllGather, 32, &[0, 2][..]));
+    assert_eq!(trace.collectives().len(), 6);
+    assert_eq!(ends(&trace), 4 * expected.len());
+}
+
+#[test]
+fn weights_of_simai_do_not_delay_the_next_layer() {
+    let text = "HYBRID_TRANSFORMER_FWD_IN_BCKWD all_gpus: 2\n2\na -1 0 NONE 0 0 NONE 0 30 NONE 0 0\nb -1 0 NONE 0 0 NONE 0 20 ALLREDUCE 64 0\n";
+    let trace = read(&[("a.txt", text.into())]).unwrap();
+    let waits: Vec<_> = trace.ranks()[1].iter().map(|operation| operation.waits.clone()).collect();
+    assert_eq!(waits, [vec![], vec![(0, On::End)], vec![(0, On::End)]]);
+}
+
+#[test]
+fn groups_of_simai_are_those_of_its_collectives() {
+    // 16 ranks: tensor groups of 2, expert groups of 2 of these, 4 of them.
+    let text = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 all_gpus: 16\n1\n\
+                a -1 0 ALLREDUCE 8 0 ALLTOALL_EP 8 0 REDUCESCATTER_DP_EP 8 0\n";
+    let trace = read(&[("a.txt", text.into())]).unwrap();
+    let groups: Vec<&[u32]> = trace.collectives().iter().map(|collective| trace.members(collective)).collect();
+    assert!(groups.contains(&&[14, 15][..]) && groups.contains(&&[5, 7][..]), "{groups:?}");
+    assert!(groups.contains(&&[0, 4, 8, 12][..]) && groups.contains(&&[3, 7, 11, 15][..]), "{groups:?}");
+    assert_eq!(groups.len(), 8 + 8 + 4);
+}
+
+#[test]
+fn simai_is_refused_with_its_line() {
+    let layer = "a -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n";
+    let head = "HYBRID_TRANSFORMER_FWD_IN_BCKWD all_gpus: 4 ";
+    for (place, text) in [
+        ("a.txt:1: workloads of type MICRO", format!("MICRO\n1\n{layer}")),
+        ("a.txt:1: the number of ranks is missing", format!("HYBRID_TRANSFORMER_FWD_IN_BCKWD\n1\n{layer}")),
+        ("a.txt:1: `ep` is 0", format!("{head} ep: 0\n1\n{layer}")),
+        ("a.txt:1: `all_gpus` is no multiple", format!("{head} model_parallel_NPU_group: 3\n1\n{layer}")),
+        ("a.txt:1: 4 data-parallel ranks are no multiple", format!("{head} ep: 3\n1\n{layer}")),
+        ("a.txt:1: checkpoints are not modelled", format!("{head} checkpoints: 1 3\n1\n{layer}")),
+        ("a.txt:1: unknown word", format!("{head} tp: 3\n1\n{layer}")),
+        ("a.txt:1: expected a whole number after `ep:`", format!("{head} ep:\n1\n{layer}")),
+        ("a.txt:1: 99999999999 ranks with 3", format!("HYBRID_TRANSFORMER_FWD_IN_BCKWD all_gpus: 99999999999\n1\n{layer}")),
+        (
+            "a.txt:1: 900000 ranks with 24 operations each",
+            format!("HYBRID_TRANSFORMER_FWD_IN_BCKWD all_gpus: 900000\n8\n{}", layer.repeat(8)),
+        ),
+        ("a.txt:1: the file ends before", head.into()),
+        ("a.txt:2: expected the number of layers", format!("{head}\n{layer}")),
+        ("a.txt:2: 2 layers, but the file has only 1", format!("{head}\n2\n{layer}")),
+        ("a.txt:2: the trace has no operations", format!("{head}\n0\n")),
+        ("a.txt:4: a layer beyond the 1", format!("{head}\n1\n{layer}{layer}")),
+        ("a.txt:3: expected NAME", format!("{head}\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0\n")),
+        ("a.txt:3: expected NAME", format!("{head}\n1\na -1 x NONE 0 1 NONE 0 1 NONE 0 1\n")),
+        ("a.txt:3: unknown collective", format!("{head}\n1\na -1 1 ALLREDUCEALLTOALL 9 1 NONE 0 1 NONE 0 1\n")),
+        ("a.txt:3: unknown collective", format!("{head}\n1\na -1 1 ALLREDUCE_TP 9 1 NONE 0 1 NONE 0 1\n")),
+        ("a.txt:3: use at most", format!("{head}\n1\na -1 1 NONE 0 1 NONE 0 1 ALLREDUCE {} 1\n", u64::MAX)),
+        ("a.txt:3: use computations of at most", format!("{head}\n1\na -1 {} NONE 0 1 NONE 0 1 NONE 0 1\n", u64::MAX)),
+    ] {
+        let problem = read(&[("a.txt", text.clone().into())]).expect_err(&text).to_string();
+        assert!(problem.starts_with(place), "{problem}, expected {place}");
+    }
+}
+
+proptest! {
+    #![proptest_config(fanin_testing::cases(512))]
+
+    #[test]
+    fn changed_simai_ends_or_is_an_error_with_its_line(
+        place in any::<prop::sample::Index>(), word in "(-1|[0-9]{1,21}|ALLGATHER(_EP|_DP_EP|_)?|NONE|all_gpus:|pp:|ep:|x|\n)",
+    ) {
+        let mut words: Vec<&str> = SIMAI.split_inclusive(|c: char| c.is_whitespace()).collect();
+        let changed = format!("{word} ");
+        let place = place.index(words.len());
+        words[place] = &changed;
+        let text = words.concat();
+        match Trace::parse("x.txt", &text) {
+            Ok(trace) => prop_assert_eq!(ends(&trace), trace.ranks().iter().map(Vec::len).sum::<usize>()),
+            Err(problem) => {
+                let Origin::File { line, .. } = problem.origin else { return Err(TestCaseError::fail("no line")) };
+                prop_assert!((1..=text.lines().count().max(1)).contains(&line), "line {}: {}", line, problem);
+            }
+        }
+    }
+}
