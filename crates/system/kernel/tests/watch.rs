@@ -172,9 +172,10 @@ fn counts_the_connections_of_a_burst() {
     }
     assert!(burst["bytes"].as_u64().is_some_and(|bytes| bytes > CONNECTIONS * 10_000), "{burst}");
 
-    let shut: Vec<_> = of("wait").into_iter().filter(|row| row["cause"] == "zero-window").collect();
-    let [shut] = shut[..] else { panic!("one window was closed: {text}") };
-    assert!(shut["duration_ms"].as_f64() > Some(UNREAD.as_secs_f64() * 1e3 / 2.0), "{shut}");
+    // On a busy machine, the client reads late at other times, too.
+    let shut = of("wait").into_iter().filter(|row| row["cause"] == "zero-window");
+    let longest = shut.filter_map(|row| row["duration_ms"].as_f64()).fold(0.0, f64::max);
+    assert!(longest > UNREAD.as_secs_f64() * 1e3 / 2.0, "a window was closed: {text}");
     has_figures(&bodies.recv_timeout(LIMIT).expect("figures"));
     let [files] = of("saved")[..] else { panic!("one is saved: {text}") };
     let files: Vec<&str> = files["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
