@@ -22,6 +22,8 @@ use serde_json::Value;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_fanin-kernel");
 const CONNECTIONS: u64 = 40;
+/// Links of a sensor that saves: arrivals, departures, and three tracepoints.
+const LINKS: usize = 5;
 /// Time for which a client does not read, and data that fill its window and the server's buffer.
 const UNREAD: Duration = Duration::from_millis(300);
 const MUCH: usize = 32 << 20;
@@ -149,7 +151,7 @@ fn counts_the_connections_of_a_burst() {
         .args(["--otlp", &target, "--write"])
         .arg(&hours);
     let child = command.stdout(Stdio::piped()).spawn().expect("it runs");
-    wait_until("the sensor", || LinkInfoIter::default().count() > before);
+    wait_until("the sensor", || LinkInfoIter::default().count() >= before + LINKS);
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     for _ in 0..CONNECTIONS {
@@ -172,9 +174,10 @@ fn counts_the_connections_of_a_burst() {
     }
     assert!(burst["bytes"].as_u64().is_some_and(|bytes| bytes > CONNECTIONS * 10_000), "{burst}");
 
-    let shut: Vec<_> = of("wait").into_iter().filter(|row| row["cause"] == "zero-window").collect();
-    let [shut] = shut[..] else { panic!("one window was closed: {text}") };
-    assert!(shut["duration_ms"].as_f64() > Some(UNREAD.as_secs_f64() * 1e3 / 2.0), "{shut}");
+    // On a busy machine, the client reads late at other times, too.
+    let shut = of("wait").into_iter().filter(|row| row["cause"] == "zero-window");
+    let longest = shut.filter_map(|row| row["duration_ms"].as_f64()).fold(0.0, f64::max);
+    assert!(longest > UNREAD.as_secs_f64() * 1e3 / 2.0, "a window was closed: {text}");
     has_figures(&bodies.recv_timeout(LIMIT).expect("figures"));
     let [files] = of("saved")[..] else { panic!("one is saved: {text}") };
     let files: Vec<&str> = files["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
