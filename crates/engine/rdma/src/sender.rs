@@ -96,7 +96,7 @@ impl Sender {
             self.begins.push_back(self.written);
         }
         let was_idle = self.is_idle();
-        self.expire(now, settings);
+        self.catch_up(now, settings);
         self.written += bytes;
         // An idle queue pair takes the first message at once.
         self.begin_message(now, if was_idle { Time::ZERO } else { cost }, settings);
@@ -246,11 +246,11 @@ impl Sender {
         }
     }
 
-    /// Serves the algorithm's timers that were due before now: nothing wakes a sender for those that only lower its rate. One without data
-    /// catches up when it has some.
+    /// Serves the algorithm's timers that were due before now, each at its time: nothing wakes a sender without data, or for those that only
+    /// lower its rate.
     #[inline]
     pub fn catch_up(&mut self, now: Time, settings: &Settings) {
-        while self.law.deadline() < now && !self.is_idle() {
+        while self.law.deadline() < now {
             self.serve_law(self.law.deadline(), settings);
         }
     }

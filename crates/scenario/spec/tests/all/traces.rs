@@ -329,7 +329,10 @@ fn simai_is_refused_with_its_line() {
         ("a.txt:1: checkpoints are not modelled", format!("{head} checkpoints: 1 3\n1\n{layer}")),
         ("a.txt:1: unknown word", format!("{head} tp: 3\n1\n{layer}")),
         ("a.txt:1: expected a whole number after `ep:`", format!("{head} ep:\n1\n{layer}")),
-        ("a.txt:1: 99999999999 ranks with 3", format!("HYBRID_TRANSFORMER_FWD_IN_BCKWD all_gpus: 99999999999\n1\n{layer}")),
+        (
+            "a.txt:1: 99999999999 ranks with 3",
+            format!("HYBRID_TRANSFORMER_FWD_IN_BCKWD all_gpus: 99999999999\n1\n{layer}"),
+        ),
         (
             "a.txt:1: 900000 ranks with 24 operations each",
             format!("HYBRID_TRANSFORMER_FWD_IN_BCKWD all_gpus: 900000\n8\n{}", layer.repeat(8)),
