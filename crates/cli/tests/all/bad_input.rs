@@ -223,7 +223,7 @@ fn names_the_invalid_number_of_a_fabric() {
             "oversubscription=7",
             "`fabric.oversubscription` of 7: 3 hosts at 1 Gbit/s over 2 uplinks give a fractional rate",
         ),
-        (leaves, "pods=2", "a leaf-spine has no `fabric.pods`: set `fabric.kind = \"fat-tree\"`, or remove the key"),
+        (leaves, "pods=2", "a leaf-spine has no `fabric.pods`: set `fabric.kind = \"fat-tree\""),
         (pods, "arity=4", "`fabric.arity` determines `fabric.hosts_per_rack`: remove one of them"),
         (
             "kind = \"fat-tree\"\narity = 5",
@@ -241,7 +241,7 @@ fn names_the_invalid_number_of_a_fabric() {
         (leaves, "changes=[\"1 ms leaf3 spine1 down\"]", "nothing is called `leaf3` here"),
         (leaves, "changes=[\"1 ms leaf1 leaf2 up\"]", "no link joins `leaf1` and `leaf2`"),
         (leaves, "changes=[\"1 ms leaf1 spine1 0 Gbit/s\"]", "a rate of zero sends nothing: use \"down\""),
-        ("racks = 4", "", "a star has no `fabric.racks`: set `fabric.kind = \"leaf-spine\" or \"fat-tree\"`"),
+        ("racks = 4", "", "a star has no `fabric.racks`: set `fabric.kind = \"leaf-spine\" or \"fat-tree\""),
     ];
     for (text, set, told) in cases {
         let place = Place::with(&format!("[fabric]\n{text}\n"));

@@ -63,9 +63,14 @@ impl Network {
         if let Some(odd) = scheme.chars().find(|c| c.is_control() || matches!(c, '"' | '\\')) {
             return Err(format!("the scheme's name has the character {odd:?}"));
         }
-        let mut text =
-            format!("schemes = [\"{scheme}\"]\n[sweep]\nfan_in = [{}]\n[fabric]\nkind = \"edges\"\n", self.hosts - 1);
-        text += "edges = [\n";
+        let mut text = format!("schemes = [\"{scheme}\"]\n[sweep]\nfan_in = [{}]\n", self.hosts - 1);
+        // Transports know the rate of their hosts' links.
+        let of_hosts = self.links.iter().filter(|link| link.ends.iter().any(|&end| end < self.hosts));
+        if let Some(fastest) = of_hosts.max_by_key(|link| link.rate_bps) {
+            let _ =
+                writeln!(text, "[link]\nrate = \"{} bit/s\"\ndelay = \"{} ps\"", fastest.rate_bps, fastest.delay_ps);
+        }
+        text += "[fabric]\nkind = \"edges\"\nedges = [\n";
         for Link { ends, rate_bps, delay_ps } in &self.links {
             let [one, other] = ends.map(|node| self.name(node));
             let _ = writeln!(text, "\"{one} {other} {rate_bps} bit/s {delay_ps} ps\",");
