@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::{Place, SMALL, err};
-use fanin_testing::wait_until;
+use fanin_testing::{wait_for_exit, wait_until};
 
 /// Runs of 100,000 s, which no test waits for.
 const ENDLESS: &str = "\
@@ -301,17 +301,15 @@ fn training(text: &str) -> Place {
 fn followed_trace_leaves_what_has_ended() {
     let place = training(TRAINING);
     let out = fs::File::create(place.path("rows")).unwrap();
-    let child = Command::new(env!("CARGO_BIN_EXE_fanin"))
-        .args(["run", "my.toml", "--scheme", "dctcp", "--follow"])
-        .current_dir(place.folder.path())
+    let mut child = place
+        .command(&["run", "my.toml", "--scheme", "dctcp", "--follow"])
         .stdout(out)
-        .stderr(Stdio::piped())
+        .stderr(Stdio::null())
         .spawn()
         .unwrap();
     wait_until("a row", || fs::read_to_string(place.path("rows")).unwrap().ends_with('\n'));
-    signal(&child, "-INT");
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", err(&output));
+    signal(&child, "-TERM");
+    assert_eq!(wait_for_exit("fanin run --follow", &mut child).code(), Some(143));
     let rows = fs::read_to_string(place.path("rows")).unwrap();
     let row: serde_json::Value = serde_json::from_str(rows.trim()).unwrap();
     assert_eq!((&row["number"], &row["kind"], &row["payload_bytes"]), (&0.into(), &"all-reduce".into(), &1000.into()));

@@ -93,7 +93,7 @@ fn warns_about_settings_without_effect_with_line_and_reason() {
             LONG,
             "[fabric]\nplacement = \"spread\"\n",
             &[],
-            "my.toml:6: `fabric.placement` has no effect here: this fabric has no racks",
+            "my.toml:6: `fabric.placement` has no effect here: this fabric",
         ),
         (LONG, "", &["--set", "dctcp.g=0.5"], "--set dctcp.g=0.5: `dctcp.g` has no effect here"),
         (LONG, "deadline = \"5 ms\"\n", &[], "my.toml:5: `workload.deadline` has no effect here: only d2tcp"),

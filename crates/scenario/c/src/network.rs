@@ -63,7 +63,9 @@ impl Network {
         if let Some(odd) = scheme.chars().find(|c| c.is_control() || matches!(c, '"' | '\\')) {
             return Err(format!("the scheme's name has the character {odd:?}"));
         }
-        let mut text = format!("schemes = [\"{scheme}\"]\n[sweep]\nfan_in = [{}]\n", self.hosts - 1);
+        // Of the workload only the number of its servers matters.
+        let mut text =
+            format!("schemes = [\"{scheme}\"]\n[sweep]\nfan_in = [{}]\n[workload]\nkind = \"long\"\n", self.hosts - 1);
         // Transports know the rate of their hosts' links.
         let of_hosts = self.links.iter().filter(|link| link.ends.iter().any(|&end| end < self.hosts));
         if let Some(fastest) = of_hosts.max_by_key(|link| link.rate_bps) {
