@@ -6,7 +6,7 @@ import "../src/style.css";
 import "./play.css";
 import type { Report, ReportRow } from "../src/data";
 import { el } from "../src/dom";
-import { three, time } from "../src/format";
+import { count, three, time } from "../src/format";
 import { Schemes } from "../src/schemes";
 import { timeline } from "../src/story";
 import { swarms } from "../src/swarms";
@@ -113,7 +113,7 @@ class Figure {
 function figures(row: ReportRow): string {
   const mean = row.qct_ms.mean === null ? "" : `, ${time(row.qct_ms.mean)} for an average request`;
   const { pauses } = row;
-  const paused = pauses === null ? "" : ` ${three(pauses.links)} links were paused, ${three(pauses.spread_share * 100)} % of the times by a port that was paused itself.`;
+  const paused = pauses === null ? "" : ` ${count(pauses.links)} links were paused, ${count(pauses.spread_share * 100)} % of the times by a port that was paused itself.`;
   return `${three(row.goodput_mbps.mean)} Mbit/s${mean}; ${three(row.drops)} packets dropped and ${three(row.timeouts)} timeouts in ${three(row.rounds)} requests.${paused}`;
 }
 

@@ -58,12 +58,13 @@ export function steps(story: Timeline): Step[] {
       from_us: start,
       to_us: stall.to_us,
     });
-    const fired = story.timeouts.us.filter((us) => us > stall.from_us && us <= stall.to_us);
-    if (fired[0] !== undefined) {
+    const timers = [...story.timeouts.us, ...story.probes.us].sort((a, b) => a - b);
+    const fired = timers.find((us) => us > stall.from_us && us <= stall.to_us);
+    if (fired !== undefined) {
       all.push({
         title: "A timer fires",
-        says: `After ${since(fired[0])} the first timer fires, and the server sends its lost packet again. Data reaches the client after ${since(stall.to_us)}.`,
-        from_us: fired[0],
+        says: `After ${since(fired)} the first timer fires, and its server sends a packet again. Data reaches the client after ${since(stall.to_us)}.`,
+        from_us: fired,
         to_us: end,
       });
     }
