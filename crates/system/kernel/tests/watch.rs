@@ -113,6 +113,17 @@ fn own_cgroup() -> Option<String> {
     text.lines().find_map(|line| line.strip_prefix("0::")).map(str::to_string)
 }
 
+/// Receives over many connections, one after another.
+fn read_at_once(listener: &TcpListener) {
+    let address = listener.local_addr().expect("an address");
+    for _ in 0..CONNECTIONS {
+        let mut client = TcpStream::connect(address).expect("a connection");
+        let (mut server, _) = listener.accept().expect("a connection");
+        server.write_all(&[0; 10_000]).expect("it takes data");
+        client.read_exact(&mut [0; 10_000]).expect("data comes");
+    }
+}
+
 #[test]
 fn counts_the_connections_of_a_burst() {
     if support::skips() {
@@ -153,13 +164,7 @@ fn counts_the_connections_of_a_burst() {
     let child = command.stdout(Stdio::piped()).spawn().expect("it runs");
     wait_until("the sensor", || LinkInfoIter::default().count() >= before + LINKS);
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
-    for _ in 0..CONNECTIONS {
-        let mut client = TcpStream::connect(address).expect("a connection");
-        let (mut server, _) = listener.accept().expect("a connection");
-        server.write_all(&[0; 10_000]).expect("it takes data");
-        client.read_exact(&mut [0; 10_000]).expect("data comes");
-    }
+    read_at_once(&listener);
     read_late(&listener);
     let output = child.wait_with_output().expect("it ends");
     let text = String::from_utf8(output.stdout).expect("text");
