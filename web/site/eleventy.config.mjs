@@ -52,7 +52,7 @@ function code(text, language, up) {
   const shown = known ?? text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
   const isScenario = language === "toml" && /^\[workload\]|^workload[. ]/m.test(text);
   const link = `${up}index.html#s=${deflateRawSync(text).toString("base64url")}`;
-  return `<pre><code>${shown}</code></pre>\n${isScenario ? `<p class="of-code"><a href="${link}">Open in the playground</a></p>\n` : ""}`;
+  return `<pre tabindex="0"><code>${shown}</code></pre>\n${isScenario ? `<p class="of-code"><a href="${link}">Open in the playground</a></p>\n` : ""}`;
 }
 
 /** Links to a page's sections, if it has several. */
