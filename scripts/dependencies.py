@@ -67,7 +67,7 @@ ALLOWED = {
     ),
     # The papers' folders.
     "fanin-reproduce": (
-        "fanin-execute fanin-fanout fanin-lab fanin-papers fanin-placement fanin-plan fanin-spec fanin-units",
+        "fanin-execute fanin-fabric fanin-fanout fanin-lab fanin-papers fanin-placement fanin-plan fanin-spec fanin-units",
         "serde serde_json thiserror toml",
     ),
     # Sockets; beside the C interfaces the one crate with `unsafe` in it.
@@ -144,7 +144,7 @@ ALLOWED = {
     "fanin-python": ("fanin fanin-cli fanin-limit fanin-report", "arrow-array arrow-schema base64 pyo3 scopeguard serde_json"),
 }
 # Tests may also use these, and the workspace crates that their own crate may use.
-ALLOWED_IN_TESTS = set("bytes etherparse http-body-util fanin fanin-apps fanin-assemble fanin-browser fanin-execute fanin-fanout fanin-lab fanin-laws fanin-limit fanin-memcache fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-roles fanin-sim fanin-simulate fanin-spec fanin-tcp fanin-tables fanin-testing fanin-transport fanin-units hex insta mio pcap-file proptest rand_core rand_xoshiro rcgen rustls scopeguard serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
+ALLOWED_IN_TESTS = set("bytes etherparse http-body-util fanin fanin-apps fanin-assemble fanin-browser fanin-execute fanin-fabric fanin-fanout fanin-lab fanin-laws fanin-limit fanin-memcache fanin-model fanin-papers fanin-placement fanin-plan fanin-report fanin-reproduce fanin-roles fanin-sim fanin-simulate fanin-spec fanin-tcp fanin-tables fanin-testing fanin-transport fanin-units hex insta mio pcap-file proptest rand_core rand_xoshiro rcgen rustls scopeguard serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
 # Build scripts run on the builder's machine.
 ALLOWED_IN_BUILDS = {"fanin-simulate": {"hex", "sha2", "toml"}}
 WITHOUT_STD = ["fanin-units", "fanin-laws", "fanin-fanout", "fanin-memcache"]

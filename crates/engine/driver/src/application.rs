@@ -1,5 +1,7 @@
 //! Interface between an application and its driver.
 
+use std::any::Any;
+
 use fanin_fabric::HostId;
 use fanin_tables::{
     CollectiveRow, FlowKind, FlowRow, GatheringRow, HubRow, HubSpeedRow, QueryRow, RankPartRow, RankRow, RequestRow,
@@ -42,6 +44,16 @@ pub trait Application {
     fn ends_when_all_is_there(&self) -> bool {
         false
     }
+    /// Divide its work at hosts by their parts of the network, whose number is given; `None` if it has no such shares.
+    fn divide(&mut self, _parts: usize, _part_of: &dyn Fn(HostId) -> usize) -> Option<Vec<Box<dyn Share>>> {
+        None
+    }
+    /// Take its shares back. If none waits for a message, all has arrived that it had divided, and it goes on.
+    fn unite(&mut self, _driver: &mut dyn Driver, _shares: Vec<Box<dyn Share>>) {}
+    /// The host at which a timer is served, if that is the task of the host's share.
+    fn host_of(&self, _timer: Meaning) -> Option<HostId> {
+        None
+    }
     /// Exclude everything so far from the figures; called for background applications.
     fn measure(&mut self, _view: &dyn View) {}
     /// Collective operations that have ended so far, in the order of their ends.
@@ -50,6 +62,17 @@ pub trait Application {
     }
     /// Add its measurements.
     fn record(&self, _view: &dyn View, _record: &mut Record) {}
+}
+
+/// What an application does at some hosts while its other shares do so at others at the same time. Of the network it sees only the clock, and
+/// it only sends, over connections that were [prepared](Driver::prepare).
+pub trait Share: Any + Send {
+    /// The last byte of a message has arrived at one of its hosts.
+    fn received(&mut self, driver: &mut dyn Driver, at: EndpointId, message: Meaning);
+    /// A timer of one of its hosts is due.
+    fn due(&mut self, driver: &mut dyn Driver, timer: Meaning);
+    /// Messages that its hosts still wait for.
+    fn missing(&self) -> u64;
 }
 
 /// An application's read access.
@@ -104,6 +127,11 @@ pub trait Driver: View {
     fn act_for(&mut self, owner: Owner);
     /// Open a connection between two hosts for flows of a kind.
     fn connect(&mut self, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId;
+    /// Prepare a connection between two hosts for flows of a kind: the opener's first message opens it. A driver of real connections opens
+    /// it at once.
+    fn prepare(&mut self, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
+        self.connect(from, to, kind)
+    }
     /// Establish a persistent connection between two hosts for flows of a kind.
     fn stand(&mut self, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId;
     /// Send a message to the other end, after earlier ones; returns the number of bytes before it.

@@ -10,7 +10,7 @@ mod streams;
 mod waits;
 mod watch;
 
-pub use application::{Application, Driver, Record, View};
+pub use application::{Application, Driver, Record, Share, View};
 pub use applications::Applications;
 pub use ids::{ConnectionId, EndpointId, Owner};
 pub use message::{Meaning, Message};

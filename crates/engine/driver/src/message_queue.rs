@@ -57,6 +57,12 @@ impl MessageQueue {
         self.first.map(|message| message.until.get())
     }
 
+    /// Offset of the end of the last message.
+    pub fn last_ends_at(&self) -> Option<u64> {
+        let last = self.rest.as_ref().and_then(|rest| rest.back());
+        last.or(self.first.as_ref()).map(|message| message.until.get())
+    }
+
     /// Takes the first message, if `delivered` bytes complete it.
     pub fn take(&mut self, delivered: u64) -> Option<Meaning> {
         let IncomingMessage { what, .. } = self.first.filter(|message| message.until.get() <= delivered)?;
@@ -81,6 +87,7 @@ mod tests {
         assert!(queue.expect(10, what(1)));
         assert!(!queue.expect(10 + 5, what(2)));
         assert_eq!((queue.take(9), queue.first_ends_at(), queue.awaited()), (None, Some(10), 2));
+        assert_eq!(queue.last_ends_at(), Some(15));
         assert_eq!((queue.take(12), queue.take(12)), (Some(what(1)), None));
         assert_eq!((queue.take(15), queue.take(99), queue.awaited()), (Some(what(2)), None, 0));
     }

@@ -56,6 +56,23 @@ impl Waits {
         (now.since(before) > self.most).then_some(before)
     }
 
+    /// The one client that waits, if it is alone.
+    pub fn only_client(&self) -> Option<HostId> {
+        let mut clients = self.since.iter().zip(0..).filter(|(since, _)| **since != Time::NEVER);
+        let (_, host) = clients.next()?;
+        clients.next().is_none().then_some(HostId(host))
+    }
+
+    /// The time after which an arrival at a host ends a stall; `NEVER` if it waits for nothing.
+    pub fn stalls_from(&self, host: HostId) -> Time {
+        self.since.get(host.0 as usize).map_or(Time::NEVER, |since| since.saturating_add(self.most))
+    }
+
+    /// Set a client's wait to another state of it.
+    pub fn take_over(&mut self, from: &Waits, client: HostId) {
+        self.since[client.0 as usize] = from.since[client.0 as usize];
+    }
+
     /// The clients with a stall in progress, and its start.
     pub fn open(&self, now: Time) -> impl Iterator<Item = (HostId, Time)> {
         let hosts = self.since.iter().zip(0..).map(|(&since, host)| (HostId(host), since));

@@ -91,6 +91,10 @@ impl<P: Probe, T: Transport> Driver for World<P, T> {
         self.connect(self.owner, from, to, kind)
     }
 
+    fn prepare(&mut self, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
+        self.prepare(self.owner, from, to, kind)
+    }
+
     fn stand(&mut self, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
         self.stand(self.owner, from, to, kind)
     }

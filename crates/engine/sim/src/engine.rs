@@ -47,7 +47,7 @@ pub(crate) trait Observer<P: Probe, T: Transport> {
     fn due(&mut self, world: &mut World<P, T>, timer: Timer);
     /// Whether to serve this event, the next one; serving ends otherwise.
     #[inline(always)]
-    fn takes(&mut self, _key: Key) -> bool {
+    fn takes(&mut self, _world: &World<P, T>, _key: Key) -> bool {
         true
     }
 }
@@ -75,7 +75,7 @@ pub(crate) fn begin<P: Probe, T: Transport>(
 }
 
 /// Discards the remaining events if an application has finished the run.
-fn discard_if_done<P: Probe, T: Transport>(world: &mut World<P, T>) {
+pub(crate) fn discard_if_done<P: Probe, T: Transport>(world: &mut World<P, T>) {
     if world.done {
         world.net.events.clear();
     }
@@ -210,7 +210,7 @@ impl<P: Probe, T: Transport, O: Observer<P, T>> Running<P, T, O> {
         let mut left = AT_ONCE;
         while left > 0
             && let Some(key) = self.world.net.events.pop()
-            && self.observer.takes(key)
+            && self.observer.takes(&self.world, key)
         {
             left -= 1;
             self.happens(key);

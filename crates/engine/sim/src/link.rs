@@ -315,6 +315,11 @@ impl Link {
         leaves
     }
 
+    /// Whether a class of service is paused.
+    pub fn is_paused(&self, class: u8) -> bool {
+        self.held & 1 << class != 0
+    }
+
     /// Whether a queued packet may leave.
     fn can_leave(&self) -> bool {
         match self.classes() {

@@ -25,7 +25,7 @@ use crate::latency::stamp;
 use crate::link::{Cleared, Departed, Left, Link, LinkAction, Queued, Why};
 use crate::network::Config;
 use crate::packet::{InFlight, PacketMetadata};
-use crate::pauses::PauseLog;
+use crate::pauses::{ComingPause, PauseLog};
 use crate::pools::Pools;
 use crate::ports::PortSetup;
 use crate::probe::{Dropped, Filled, LoggedEvent, LostPacket, Probe};
@@ -276,6 +276,11 @@ impl<P: Probe> Net<P> {
         self.fabric.uplink_to(from, self.host_of(packet.to), || self.path_of(packet))
     }
 
+    /// The endpoint in a slot.
+    pub fn id_of(&self, slot: Slot) -> EndpointId {
+        self.ends[slot.index()].id
+    }
+
     /// The host of the endpoint in a slot.
     pub fn host_of(&self, slot: Slot) -> HostId {
         self.host_of[slot.index()]
@@ -390,14 +395,24 @@ impl<P: Probe> Net<P> {
         let Some(control) = &mut self.flow_control else { return };
         let Some(frame) = ask(&mut **control) else { return };
         let (link, on) = (packet.came_by, frame.on);
-        if let Some(cause) = self.pauses.note(Time(now), link, frame, port) {
-            let packets = self.blocked(link, frame.class, cause);
-            self.pauses.blocks(link, frame.class, cause, packets);
-        }
+        let is_paused = self.links[port.index()].is_paused(frame.class);
+        let cause = self.pauses.note(Time(now), link, frame, (port, is_paused));
         self.probe.happening(Time(now), LoggedEvent::Pause { link, on, port });
         let back = self.fabric.link(self.fabric.reverse(packet.came_by));
         let takes = back.rate.time_for(self.framing.on_wire(0).into());
-        self.events.push_far(Key::pause(now + takes.0 + back.delay.0, packet.came_by, frame));
+        let pause = ComingPause { key: Key::pause(now + takes.0 + back.delay.0, link, frame), link, frame, cause };
+        match P::PART && self.probe.comes_from_away(link) {
+            true => self.probe.hand_over_pause(pause),
+            false => self.await_pause(pause),
+        }
+    }
+
+    /// A pause or its end is on its way to the sending end of a link.
+    pub fn await_pause(&mut self, ComingPause { key, link, frame, cause }: ComingPause) {
+        self.events.push_far(key);
+        if let Some(cause) = cause {
+            self.pauses.ends(link, frame.class, cause);
+        }
     }
 
     /// Packets of a class in a link's queue that do not go to this port of its switch.
@@ -411,6 +426,12 @@ impl<P: Probe> Net<P> {
     /// A pause or its end has reached the sending end of a link.
     #[cold]
     pub fn pause(&mut self, now: u64, link: LinkId, frame: PauseFrame) {
+        if !frame.on
+            && let Some(cause) = self.pauses.ended(link, frame.class)
+        {
+            let packets = self.blocked(link, frame.class, cause);
+            self.pauses.blocks(link, frame.class, cause, packets);
+        }
         if self.links[link.index()].pause(frame) {
             let at = self.links[link.index()].busy_until().0;
             self.leave(now, link, at);
@@ -472,7 +493,10 @@ impl<P: Probe> Net<P> {
 
     /// The same if the link leads into another part.
     #[inline(never)]
-    fn put_away(&mut self, now: u64, link: LinkId, packet: InFlight, todo: LinkAction) {
+    fn put_away(&mut self, now: u64, link: LinkId, packet: InFlight, mut todo: LinkAction) {
+        if todo == LinkAction::Held {
+            todo = self.links[link.index()].enqueue_held(now, &packet, &mut self.metadata);
+        }
         match todo {
             LinkAction::Dropped(why) => return self.dropped(now, link, &packet, why),
             LinkAction::Departure(at) => self.await_departure(link, at),
@@ -548,6 +572,13 @@ impl<P: Probe> Net<P> {
         let Departed { arrival, next, left } = self.links[link.index()].depart(now);
         self.count(now, link);
         self.probe.port(Time(now), link, &self.links[link.index()]);
+        let is_of_host = self.fabric.is_host(self.fabric.link(link).from);
+        if let Some(Left { queued, beside, .. }) = left
+            && beside != 0
+            && !is_of_host
+        {
+            self.write_telemetry(now, link, beside, queued.bytes);
+        }
         if P::PART && self.probe.leads_away(link) {
             self.hand_over(link);
         } else if let Some(due) = arrival {
@@ -556,19 +587,11 @@ impl<P: Probe> Net<P> {
         if let Some(at) = next {
             self.await_departure(link, at);
         }
-        if let Some(Left { queued, to, payload, beside }) = left
-            && (self.extended || self.reports_starts)
-        {
-            if self.fabric.is_host(self.fabric.link(link).from) {
-                if self.reports_starts && payload > 0 {
-                    self.started.push((to, payload));
-                }
-                return;
-            }
-            if beside != 0 {
-                self.write_telemetry(now, link, beside, queued.bytes);
-            }
-            self.control(now, queued, link, |control| control.left(queued));
+        let Some(Left { queued, to, payload, .. }) = left else { return };
+        match is_of_host {
+            true if self.reports_starts && payload > 0 => self.started.push((to, payload)),
+            true => {}
+            false => self.control(now, queued, link, |control| control.left(queued)),
         }
     }
 

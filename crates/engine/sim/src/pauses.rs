@@ -1,6 +1,7 @@
 //! Priority flow control of a network's switches.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use fanin_fabric::{Fabric, LinkId, NodeId};
 use fanin_laws::pfc::{Held, Memory};
@@ -9,14 +10,15 @@ use fanin_tables::{DeadlockRow, PauseRow};
 use fanin_transport::Class;
 use fanin_units::Time;
 
-use crate::event::PauseFrame;
+use crate::event::{Key, PauseFrame};
 use crate::flow_control::FlowControl;
 use crate::link::{Link, Queued};
 
 /// The memories of a network's switches, and the packets of each link into them, by lossless class. Packets of other classes are never
 /// paused, and take no memory here.
+#[derive(Clone)]
 pub struct Pauses {
-    memories: Vec<Memory>,
+    memories: Vec<(NodeId, Memory)>,
     drains_within: Time,
     /// By class: its place among the parts of a link; `None` for a class that is not lossless.
     places: [Option<usize>; CLASSES],
@@ -44,11 +46,12 @@ impl Pauses {
     ) -> Pauses {
         let parts = places.iter().flatten().max().map_or(1, |last| last + 1);
         let (mut memories, mut links) = (Vec::new(), vec![None; fabric.links().len() * parts]);
-        for (memory, held) in fabric.switches().map(memory) {
+        for switch in fabric.switches() {
+            let (memory, held) = memory(switch);
             for (&(id, held), part) in held.iter().zip((0..parts).cycle()) {
                 links[id.index() * parts + part] = Some((memories.len(), held));
             }
-            memories.push(memory);
+            memories.push((switch, memory));
         }
         Pauses { memories, drains_within, places, parts, links }
     }
@@ -66,22 +69,49 @@ impl FlowControl for Pauses {
 
     fn admits(&self, packet: Queued) -> bool {
         let part = self.part(packet).and_then(|part| self.links[part].as_ref());
-        part.is_none_or(|(number, held)| self.memories[*number].admits(held, packet.bytes.into()))
+        part.is_none_or(|(number, held)| self.memories[*number].1.admits(held, packet.bytes.into()))
     }
 
     fn queued(&mut self, packet: Queued) -> Option<PauseFrame> {
         let part = self.part(packet)?;
         let (number, held) = self.links[part].as_mut()?;
-        let pauses = self.memories[*number].queued(held, packet.bytes.into());
+        let pauses = self.memories[*number].1.queued(held, packet.bytes.into());
         pauses.then_some(PauseFrame { class: packet.class, on: true })
     }
 
     fn left(&mut self, packet: Queued) -> Option<PauseFrame> {
         let part = self.part(packet)?;
         let (number, held) = self.links[part].as_mut()?;
-        let resumes = self.memories[*number].left(held, packet.bytes.into());
+        let resumes = self.memories[*number].1.left(held, packet.bytes.into());
         resumes.then_some(PauseFrame { class: packet.class, on: false })
     }
+
+    fn copy(&self) -> Box<dyn FlowControl> {
+        Box::new(self.clone())
+    }
+
+    fn take_over(&mut self, copy: Box<dyn FlowControl>, own: &dyn Fn(NodeId) -> bool) {
+        let copy: Box<dyn Any> = copy;
+        let Ok(copy) = copy.downcast::<Pauses>() else { unreachable!("a copy is of its own kind") };
+        for (part, other) in self.links.iter_mut().zip(copy.links) {
+            if other.as_ref().is_some_and(|(number, _)| own(copy.memories[*number].0)) {
+                *part = other;
+            }
+        }
+        for (memory, other) in self.memories.iter_mut().zip(copy.memories).filter(|(memory, _)| own(memory.0)) {
+            *memory = other;
+        }
+    }
+}
+
+/// A pause, or the end of one that a port caused, on its way to the sending end of a link.
+#[derive(Clone, Copy)]
+pub(crate) struct ComingPause {
+    pub key: Key,
+    pub link: LinkId,
+    pub frame: PauseFrame,
+    /// The port that caused a pause that ends.
+    pub cause: Option<LinkId>,
 }
 
 /// Pauses of a run: which links' sending ends were paused, and the ports whose queues caused it.
@@ -93,6 +123,8 @@ pub(crate) struct PauseLog {
     open: BTreeMap<(LinkId, u8), OpenPause>,
     /// By link, class and port.
     sums: BTreeMap<(LinkId, u8, LinkId), Sum>,
+    /// By link and class: the ports that caused pauses whose ends are on their way to the link's sending end.
+    ending: BTreeMap<(LinkId, u8), VecDeque<LinkId>>,
 }
 
 /// A pause that has not ended.
@@ -118,16 +150,17 @@ impl PauseLog {
         PauseLog { drains_within, ..PauseLog::default() }
     }
 
-    /// A switch pauses a link because of a packet in a port's queue, or ends a pause; returns the port that caused one that ends.
+    /// A switch pauses a link because of a packet in a port's queue, which may be paused itself, or ends a pause; returns the port that
+    /// caused one that ends.
     pub fn note(
         &mut self,
         now: Time,
         link: LinkId,
         PauseFrame { class, on }: PauseFrame,
-        port: LinkId,
+        port: (LinkId, bool),
     ) -> Option<LinkId> {
+        let (port, spreads) = port;
         if on {
-            let spreads = self.open.contains_key(&(port, class));
             self.open.insert((link, class), OpenPause { since: now, port });
             let sum = self.sums.entry((link, class, port)).or_default();
             (sum.pauses, sum.spread) = (sum.pauses + 1, sum.spread + u64::from(spreads));
@@ -136,6 +169,42 @@ impl PauseLog {
         let open = self.open.remove(&(link, class))?;
         self.close(link, class, open, now);
         Some(open.port)
+    }
+
+    /// The end of a pause that a port caused is on its way to a link's sending end.
+    pub fn ends(&mut self, link: LinkId, class: u8, cause: LinkId) {
+        self.ending.entry((link, class)).or_default().push_back(cause);
+    }
+
+    /// It has arrived there: the port that caused the pause.
+    pub fn ended(&mut self, link: LinkId, class: u8) -> Option<LinkId> {
+        self.ending.get_mut(&(link, class))?.pop_front()
+    }
+
+    /// Move the pauses of a part of the network there: links whose far end `receives`, and whose sending end `sends`.
+    pub fn cut(&mut self, receives: impl Fn(LinkId) -> bool, sends: impl Fn(LinkId) -> bool) -> PauseLog {
+        PauseLog {
+            drains_within: self.drains_within,
+            open: self.open.extract_if(.., |(link, _), _| receives(*link)).collect(),
+            sums: BTreeMap::new(),
+            ending: self.ending.extract_if(.., |(link, _), _| sends(*link)).collect(),
+        }
+    }
+
+    /// Take back a part's pauses.
+    pub fn join(&mut self, part: PauseLog) {
+        self.open.extend(part.open);
+        self.ending.extend(part.ending);
+        for (of, sum) in part.sums {
+            let all = self.sums.entry(of).or_default();
+            *all = Sum {
+                pauses: all.pauses + sum.pauses,
+                time: all.time + sum.time,
+                longest: all.longest.max(sum.longest),
+                spread: all.spread + sum.spread,
+                blocked: all.blocked + sum.blocked,
+            };
+        }
     }
 
     /// A pause has blocked packets on their way to other ports than its cause.

@@ -26,6 +26,17 @@ impl PortSetup {
         PortSetup { config, departures, trims, by_class, classes }
     }
 
+    /// Behaviour of their switches, but for flow control and the choice of paths.
+    pub fn switches(&self) -> Switches {
+        let PortSetup { trims, by_class, classes, .. } = *self;
+        Switches { trims, by_class, classes, ..Switches::default() }
+    }
+
+    /// Whether departures are computed in advance.
+    pub fn departures(&self) -> Departures {
+        self.departures
+    }
+
     /// Whether switches' ports trim, serve higher classes first, or have traffic classes.
     pub fn extended(&self) -> bool {
         self.trims || self.by_class || self.classes.is_some()

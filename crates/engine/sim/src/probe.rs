@@ -14,8 +14,10 @@ use crate::event::ArrivalOrder;
 use crate::link::{Link, Why};
 use crate::occupancy::Occupancy;
 use crate::packet::{CapturedPacket, InFlight};
+use crate::pauses::ComingPause;
 use crate::places::{Every, Places};
 use crate::pools::Memory;
+use crate::socket::ExpectedMessage;
 
 /// An event rare enough to record each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,6 +151,18 @@ pub(crate) trait Probe {
     }
     /// Hand a packet to that part: its arrival time and its metadata.
     fn hand_over(&mut self, _link: LinkId, _due: ArrivalOrder, _packet: &InFlight, _beside: Metadata<'_>) {}
+    /// Whether a link comes from another part.
+    fn comes_from_away(&self, _link: LinkId) -> bool {
+        false
+    }
+    /// Hand a pause to the part at the sending end of its link.
+    fn hand_over_pause(&mut self, _pause: ComingPause) {}
+    /// Whether a host is in another part.
+    fn is_away(&self, _host: HostId) -> bool {
+        false
+    }
+    /// Hand an expected message to its receiver's part.
+    fn hand_over_message(&mut self, _host: HostId, _message: ExpectedMessage) {}
     /// Storage of endpoints: at their slots for a joined network.
     type Places: Places;
     /// Whether this is only a part of a network.

@@ -95,8 +95,8 @@ impl Receivers {
     /// Limit of the window of the endpoint in a slot.
     pub fn offer(&self, slot: Slot) -> Offer {
         match &self.law {
-            Law::Ictcp(law) => Offer::Window(law.window(slot)),
-            Law::Grants(law) => law.edge(slot).map_or(Offer::UNLIMITED, Offer::Edge),
+            Law::Ictcp(law) => Offer::window(law.window(slot)),
+            Law::Grants(law) => law.edge(slot).map_or(Offer::UNLIMITED, Offer::edge),
         }
     }
 }

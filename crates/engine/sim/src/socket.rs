@@ -27,6 +27,14 @@ pub(crate) struct Socket<T> {
     messages: Box<MessageQueue>,
 }
 
+/// A message that the endpoint in a slot is to receive: it ends at this byte.
+#[derive(Clone, Copy)]
+pub(crate) struct ExpectedMessage {
+    pub at: Slot,
+    pub until: u64,
+    pub meaning: Meaning,
+}
+
 impl<T: Transport> Socket<T> {
     pub fn new(endpoint: T, id: EndpointId, uplink: LinkId) -> Socket<T> {
         let messages = Box::<MessageQueue>::default();
@@ -78,6 +86,11 @@ impl<T: Transport> Socket<T> {
         Account { id: self.id, written: self.written(), own, delivered }
     }
 
+    /// Bytes from the start of the connection to the end of the last message that it awaits; 0 if none.
+    pub fn awaits_until(&self) -> u64 {
+        self.messages.last_ends_at().unwrap_or(0)
+    }
+
     /// Messages not yet complete.
     pub fn awaited(&self) -> usize {
         self.messages.awaited()
@@ -106,6 +119,11 @@ impl<L: Places, T> Ends<L, T> {
     /// The same, shared.
     pub fn seen_at(&self, slot: Slot) -> &Socket<T> {
         &self.sockets[self.places.of(slot)]
+    }
+
+    /// All endpoints that were put there.
+    pub fn iter(&self) -> impl Iterator<Item = &Socket<T>> {
+        self.sockets.iter()
     }
 
     /// Puts an endpoint into a slot.
@@ -171,6 +189,11 @@ impl ConnectionTable {
         let connection = ConnectionId::new(owner, pairs.len() as u32);
         pairs.push(pair);
         (connection, Slot::pair(pair))
+    }
+
+    /// A table that knows the same connections, for a part of the network.
+    pub fn copy(&self) -> ConnectionTable {
+        ConnectionTable { pairs: self.pairs.clone(), ..ConnectionTable::default() }
     }
 
     fn pair(&self, connection: ConnectionId) -> u32 {

@@ -61,7 +61,7 @@ impl<P: Probe, T: Transport> Evidence<'_, P, T> {
         let Some(by) = by else { return self.cause_so_far(client, from) };
         let connection = self.sockets.ends.seen_at(by.to).id.connection();
         let sender = self.net.host_of(by.to.peer());
-        let own = self.stalls.last_clue(from, |clue| clue.connection == connection);
+        let own = self.stalls.last_clue(from, |clue| clue.end.connection() == connection);
         match own {
             Some(clue) if repairs(&clue) => return self.cause_of_clue(&clue),
             _ if self.net.was_in_trouble(sender, from) => return Cause::Host,
@@ -122,7 +122,7 @@ impl<P: Probe, T: Transport> Evidence<'_, P, T> {
 
     /// Cause that a fired timer indicates.
     fn cause_of_clue(&self, clue: &FiredTimer) -> Cause {
-        match self.net.last_lost(clue.connection) {
+        match self.net.last_lost(clue.end.connection()) {
             Some(Lost::OnPurpose) => Cause::LinkFault,
             Some(Lost::WithHost) => Cause::Host,
             _ => clue.cause,

@@ -1,6 +1,6 @@
 //! Stalls of clients, with the timers that fired meanwhile as possible causes.
 
-use fanin_driver::{ConnectionId, Waits};
+use fanin_driver::{EndpointId, Waits};
 use fanin_fabric::HostId;
 use fanin_tables::Cause;
 use fanin_units::Time;
@@ -17,7 +17,7 @@ const ACTS: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FiredTimer {
     pub at: Time,
-    pub connection: ConnectionId,
+    pub end: EndpointId,
     /// The hosts of its two ends, the opener's first.
     pub hosts: [HostId; 2],
     /// Its purpose.
@@ -70,6 +70,13 @@ impl Stalls {
         self.clues.push(clue);
     }
 
+    /// Move the timers that have fired in parts of a network here, in the order of their events.
+    pub fn take_over<'a>(&mut self, parts: impl Iterator<Item = &'a mut Stalls>) {
+        let mut clues: Vec<FiredTimer> = parts.flat_map(|part| part.clues.drain(..)).collect();
+        clues.sort_by_key(|clue| (clue.at, clue.end));
+        clues.into_iter().for_each(|clue| self.note(clue));
+    }
+
     /// Record a timer of the workload's application.
     #[inline]
     pub fn application_acts(&mut self, now: Time) {
@@ -98,12 +105,7 @@ mod tests {
     fn last_timer_is_the_clue() {
         let mut stalls = Stalls::new();
         stalls.waits.wait(US(0), &[HostId::CLIENT], [US(20), US(0)], false);
-        let clue = |at, cause| FiredTimer {
-            at: US(at),
-            connection: ConnectionId::new(fanin_driver::Owner::WORKLOAD, 0),
-            hosts: [HostId::CLIENT; 2],
-            cause,
-        };
+        let clue = |at, cause| FiredTimer { at: US(at), end: EndpointId::new(0), hosts: [HostId::CLIENT; 2], cause };
         for (at, cause) in [(10, Cause::Syn), (50, Cause::DelayedAck), (90, Cause::Rto)] {
             stalls.note(clue(at, cause));
         }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use fanin_driver::EndpointId;
 use fanin_fabric::HostId;
 use fanin_transport::Waits;
 use fanin_units::Time;
@@ -15,10 +16,13 @@ pub(crate) struct Turns {
     hosts: Vec<Host>,
 }
 
+/// An endpoint in its slot, which another one may have when the turn comes.
+pub(crate) type End = (EndpointId, Slot);
+
 #[derive(Default)]
 struct Host {
-    in_line: VecDeque<Slot>,
-    idle: VecDeque<Slot>,
+    in_line: VecDeque<End>,
+    idle: VecDeque<End>,
     /// When the last turn ends.
     free_at: Time,
     /// The next turn is scheduled.
@@ -36,23 +40,34 @@ impl Host {
 }
 
 impl Turns {
+    /// Exchange the state of a host with another network of the same hosts.
+    pub fn take_over(&mut self, host: HostId, from: &mut Turns) {
+        let at = host.0 as usize;
+        if at < self.hosts.len().max(from.hosts.len()) {
+            let most = self.hosts.len().max(from.hosts.len());
+            self.hosts.resize_with(most, Host::default);
+            from.hosts.resize_with(most, Host::default);
+            std::mem::swap(&mut self.hosts[at], &mut from.hosts[at]);
+        }
+    }
+
     /// An end waits for its turn at a host; returns when to serve the host's next turn, if that is news.
-    pub fn wait(&mut self, now: Time, host: HostId, slot: Slot, how: Waits) -> Option<Time> {
+    pub fn wait(&mut self, now: Time, host: HostId, end: End, how: Waits) -> Option<Time> {
         if self.hosts.len() <= host.0 as usize {
             self.hosts.resize_with(host.0 as usize + 1, Host::default);
         }
         let host = &mut self.hosts[host.0 as usize];
         match how {
-            Waits::Now => host.in_line.push_back(slot),
-            Waits::Idle => host.idle.push_back(slot),
+            Waits::Now => host.in_line.push_back(end),
+            Waits::Idle => host.idle.push_back(end),
         }
         host.schedule(now)
     }
 
     /// The next turn of a host has come: whose it is.
-    pub fn next(&mut self, host: HostId) -> Option<(Slot, Waits)> {
+    pub fn next(&mut self, host: HostId) -> Option<(End, Waits)> {
         let host = &mut self.hosts[host.0 as usize];
-        let in_line = host.in_line.pop_front().map(|slot| (slot, Waits::Now));
+        let in_line = host.in_line.pop_front().map(|end| (end, Waits::Now));
         in_line.or_else(|| Some((host.idle.pop_front()?, Waits::Idle)))
     }
 
@@ -73,7 +88,7 @@ mod tests {
     #[test]
     fn one_end_at_a_time_acts_and_idle_ones_come_last() {
         let mut turns = Turns::default();
-        let [a, b, c] = [0, 1, 2].map(Slot);
+        let [a, b, c] = [0, 1, 2].map(|number| (EndpointId::new(number), Slot(number)));
         assert_eq!(turns.wait(Time(5), HOST, a, Waits::Idle), Some(Time(5)));
         assert_eq!(turns.wait(Time(6), HOST, b, Waits::Now), None);
         assert_eq!(turns.wait(Time(6), HOST, c, Waits::Now), None);

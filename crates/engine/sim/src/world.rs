@@ -1,5 +1,6 @@
 //! Endpoints on a network with a clock: event handling, and the operations of applications.
 
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 use fanin_driver::{ConnectionId, EndpointId, Meaning, Message, Owner};
@@ -7,7 +8,7 @@ use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_laws::rate::Hop;
 use fanin_tables::FlowKind;
 use fanin_transport::{Block, Call, Expiry, Metadata, Offer, Phase, Progress, Timer as EndpointTimer, Transport};
-use fanin_units::Time;
+use fanin_units::{Rate, Time};
 
 use crate::event::{Key, Timer};
 use crate::ideal;
@@ -22,7 +23,7 @@ use crate::probe::{LoggedEvent, Probe};
 use crate::receivers::Receivers;
 use crate::since::{MeasurementStart, PairCounts, PortSums, counts_by_class};
 use crate::slot::Slot;
-use crate::socket::{Socket, Sockets};
+use crate::socket::{ExpectedMessage, Socket, Sockets};
 use crate::stall_causes::{Evidence, cause_of};
 use crate::stalls::{FiredTimer, Stalls};
 use crate::ticks::Ticks;
@@ -132,6 +133,19 @@ impl<P: Probe, T: Transport> World<P, T> {
         }
     }
 
+    /// A part of it, with neither events nor endpoints so far.
+    pub fn part<B: Probe>(&self, border: B) -> World<B, T> {
+        let (fabric, transport, config) = (self.net.fabric.clone(), self.transport.clone(), self.config().clone());
+        let mut part = World::new(fabric, transport, config, self.net.switches(), self.net.departures(), border);
+        part.now = self.now;
+        part
+    }
+
+    /// Exchange the state of a host beside its endpoints with another part of the same network.
+    pub fn take_over_host<B: Probe>(&mut self, host: HostId, from: &mut World<B, T>) {
+        self.turns.take_over(host, &mut from.turns);
+    }
+
     /// Everything given for the run but its fabric, transport and applications.
     pub fn config(&self) -> &Config {
         self.net.config()
@@ -239,7 +253,7 @@ impl<P: Probe, T: Transport> World<P, T> {
     fn await_turn(&mut self, slot: Slot) {
         if let Some(how) = self.sockets.at(slot).endpoint.asks_turn() {
             let host = self.net.host_of(slot);
-            let at = self.turns.wait(self.now, host, slot, how);
+            let at = self.turns.wait(self.now, host, (self.net.id_of(slot), slot), how);
             at.into_iter().for_each(|at| self.net.events.push_far(Key::turn(at.0, host)));
         }
     }
@@ -248,12 +262,22 @@ impl<P: Probe, T: Transport> World<P, T> {
     pub fn take_turn(&mut self, host: HostId) {
         let mut takes = Time::ZERO;
         while takes == Time::ZERO
-            && let Some((slot, how)) = self.turns.next(host)
+            && let Some(((id, slot), how)) = self.turns.next(host)
         {
+            if self.net.id_of(slot) != id {
+                continue;
+            }
             self.with(slot, |endpoint, call| takes = endpoint.take_turn(call, how));
         }
         let at = self.turns.took(self.now, host, self.net.turn_of(host, takes));
         at.into_iter().for_each(|at| self.net.events.push_far(Key::turn(at.0, host)));
+    }
+
+    /// Whether this event may end a client's stall: a packet arrives after a long wait.
+    pub fn may_end_stall(&self, key: Key) -> bool {
+        let fabric = &self.net.fabric;
+        let arrives = key.arrives().filter(|&link| fabric.is_downlink(link));
+        arrives.is_some_and(|link| Time(key.time()) > self.stalls.waits.stalls_from(fabric.host_at(link)))
     }
 
     /// A packet ends a client's stall.
@@ -266,6 +290,25 @@ impl<P: Probe, T: Transport> World<P, T> {
     /// State from which causes of stalls follow.
     pub fn evidence(&self) -> Evidence<'_, P, T> {
         Evidence { now: self.now, net: &self.net, sockets: &self.sockets, stalls: &self.stalls }
+    }
+
+    /// Least time in which the messages that endpoints await can arrive over the links to their hosts: payload that has not arrived does so
+    /// no faster than at the links' rates, but for a packet on each.
+    pub fn least_time_to_end(&self) -> Time {
+        let (fabric, full) = (&self.net.fabric, u64::from(T::full_payload(&self.transport)));
+        let mut missing: BTreeMap<HostId, u64> = BTreeMap::new();
+        for socket in self.sockets.ends.iter().filter(|socket| socket.awaited() > 0) {
+            // At most: some packets were repeated, or carried less.
+            let arrived = u64::from(socket.endpoint.stats().segments_received) * full;
+            let host = HostId(fabric.link(socket.uplink).from.0);
+            *missing.entry(host).or_default() += socket.awaits_until().saturating_sub(arrived);
+        }
+        let time = |(host, bytes): (HostId, u64)| {
+            let links = fabric.downlinks(host);
+            let rate = Rate(links.clone().map(|link| fabric.link(link).rate.0).sum());
+            rate.time_for(bytes.saturating_sub(2 * full * links.count() as u64))
+        };
+        missing.into_iter().map(time).max().unwrap_or(Time::ZERO)
     }
 
     /// A switch has forwarded a packet for the endpoint in a slot: if to its host, prefetch its memory there, unless the packet waits
@@ -336,13 +379,12 @@ impl<P: Probe, T: Transport> World<P, T> {
 
     /// A timer has fired that may end a client's stall.
     fn note(&mut self, id: EndpointId, slot: Slot, timer: EndpointTimer) {
-        let connection = id.connection();
-        if connection.owner() == Owner::WORKLOAD
+        if id.connection().owner() == Owner::WORKLOAD
             && let Some(cause) = cause_of(timer)
         {
             let ends = if slot.is_opener() { [slot, slot.peer()] } else { [slot.peer(), slot] };
             let hosts = ends.map(|slot| self.net.host_of(slot));
-            self.stalls.note(FiredTimer { at: self.now, connection, hosts, cause });
+            self.stalls.note(FiredTimer { at: self.now, end: id, hosts, cause });
         }
     }
 
@@ -407,15 +449,20 @@ impl<P: Probe, T: Transport> World<P, T> {
     /// Open a connection between two hosts, for flows of a kind.
     pub fn connect(&mut self, owner: Owner, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
         let (connection, slots) = self.add(owner, from, to, kind);
-        match self.net.is_down(from) {
-            true => self.sockets.at(slots[0]).endpoint.abort(),
-            false => self.open(slots[0]),
-        }
+        self.open(slots[0]);
         connection
     }
 
-    /// The endpoint in a slot opens its connection.
+    /// Prepare a connection between two hosts for flows of a kind: the opener's first message opens it.
+    pub fn prepare(&mut self, owner: Owner, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
+        self.add(owner, from, to, kind).0
+    }
+
+    /// The endpoint in a slot opens its connection, unless its host is down.
     pub fn open(&mut self, slot: Slot) {
+        if self.net.is_down(self.net.host_of(slot)) {
+            return self.sockets.at(slot).endpoint.abort();
+        }
         if let Some(receivers) = &mut self.receivers {
             receivers.connect(slot);
         }
@@ -515,14 +562,22 @@ impl<P: Probe, T: Transport> World<P, T> {
         let slot = self.open_slot(from);
         self.messages_sent += 1;
         let before = self.sockets.at(slot).written();
-        self.expect(slot.peer(), before + bytes, meaning);
+        let receiver = self.net.host_of(slot.peer());
+        let message = ExpectedMessage { at: slot.peer(), until: before + bytes, meaning };
+        match P::PART && self.net.probe.is_away(receiver) {
+            true => self.net.probe.hand_over_message(receiver, message),
+            false => self.expect(message),
+        }
+        if slot.is_opener() && self.sockets.at(slot).endpoint.phase() == Phase::Listening {
+            self.open(slot);
+        }
         self.write(slot, bytes, deadline);
         before
     }
 
-    /// Expect a message that ends at this byte at the endpoint in a slot.
-    pub fn expect(&mut self, slot: Slot, until: u64, meaning: Meaning) {
-        self.sockets.at(slot).expect(until, meaning);
+    /// Expect a message.
+    pub fn expect(&mut self, ExpectedMessage { at, until, meaning }: ExpectedMessage) {
+        self.sockets.at(at).expect(until, meaning);
     }
 
     /// Send a long-lived flow.

@@ -52,30 +52,35 @@ pub struct Call<'a, S, W: Wire> {
     pub wire: &'a mut W,
 }
 
-/// Limit of the receive window that an end advertises.
+/// Limit of the window that an end may advertise: it is chosen below the end, by its host. A window is less than 2 GiB (RFC 7323, section 2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offer {
-    /// Largest window in bytes.
-    Window(u32),
-    /// Largest right edge of the window: a sequence number.
-    Edge(u32),
+pub struct Offer {
+    /// The largest window, or the largest right edge: a sequence number.
+    most: u32,
+    /// The bits of the acknowledgement number that are subtracted: all for an edge, none for a window.
+    from: u32,
 }
 
 impl Offer {
     /// No limit.
-    pub const UNLIMITED: Offer = Offer::Window(u32::MAX);
+    pub const UNLIMITED: Offer = Offer::window(i32::MAX as u32);
+
+    /// The largest window in bytes.
+    pub const fn window(most: u32) -> Offer {
+        Offer { most: if most > i32::MAX as u32 { i32::MAX as u32 } else { most }, from: 0 }
+    }
+
+    /// The largest right edge of the window: a sequence number.
+    pub const fn edge(edge: u32) -> Offer {
+        Offer { most: edge, from: u32::MAX }
+    }
 
     /// The window to advertise beside this acknowledgement number, given the end's own.
     #[inline(always)]
     pub const fn limit(self, own: u32, ack: u32) -> u32 {
-        let most = match self {
-            Offer::Window(most) => most,
-            Offer::Edge(edge) => {
-                let left = edge.wrapping_sub(ack);
-                if (left as i32) < 0 { 0 } else { left }
-            }
-        };
-        if own < most { own } else { most }
+        let left = self.most.wrapping_sub(ack & self.from) as i32;
+        let left = if left < 0 { 0 } else { left as u32 };
+        if own < left { own } else { left }
     }
 }
 
@@ -212,4 +217,20 @@ pub trait Transport: Sized + Send + 'static {
 
     /// Bytes of the IP packet that opens a connection.
     fn opening_bytes(settings: &Self::Settings) -> u32;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Offer;
+
+    #[test]
+    fn offers_limit_windows_and_right_edges() {
+        assert_eq!([10, 20, 30].map(|own| Offer::window(20).limit(own, u32::MAX)), [10, 20, 20]);
+        // The edge is 20 bytes ahead, also where numbers wrap; at the acknowledged byte; or behind it.
+        for ack in [1_000, u32::MAX - 5] {
+            let edges = [20, 0, u32::MAX].map(|ahead| Offer::edge(ack.wrapping_add(ahead)).limit(30, ack));
+            assert_eq!(edges, [20, 0, 0]);
+        }
+        assert_eq!(Offer::UNLIMITED.limit(1 << 30, 77), 1 << 30);
+    }
 }

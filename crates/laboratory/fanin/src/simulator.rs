@@ -8,8 +8,7 @@ use fanin_sim::Team;
 use fanin_simulate::one_core;
 use fanin_spec::{Base, Need, RunSpec, Scheme, Settings, Watch};
 use fanin_tables::{CollectiveRow, RunError, RunTables};
-use rayon::ThreadPoolBuilder;
-use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// The engine's name, equal on all workers: another engine's tables may differ.
 pub(crate) const ENGINE: &str = fanin_simulate::ENGINE;
@@ -59,18 +58,21 @@ impl Runner for Follower<'_> {
 
 /// Runs a spec on several cores if that pays; on one if no thread can be started.
 fn on_cores(spec: &RunSpec, cores: NonZeroUsize, stop: &AtomicBool) -> Result<RunTables, RunError> {
-    match ThreadPoolBuilder::new().num_threads(cores.get()).build() {
-        Ok(pool) => pool.install(|| fanin_simulate::run_in_parts(spec, cores, &SideBySide, stop)),
+    match ThreadPoolBuilder::new().num_threads(cores.get() - 1).build() {
+        Ok(pool) => fanin_simulate::run_in_parts(spec, cores, &Pool(pool), stop),
         Err(_) => fanin_simulate::run(spec, stop),
     }
 }
 
-/// The threads of the current pool.
-struct SideBySide;
+/// Threads beside the current one.
+struct Pool(ThreadPool);
 
-impl Team for SideBySide {
-    fn each(&self, tasks: &mut [&mut (dyn FnMut() + Send)]) {
-        tasks.par_iter_mut().with_max_len(1).for_each(|task| task());
+impl Team for Pool {
+    fn together<'a>(&self, others: Vec<Box<dyn FnOnce() + Send + 'a>>, lead: &mut dyn FnMut()) {
+        self.0.in_place_scope(|scope| {
+            others.into_iter().for_each(|other| scope.spawn(|_| other()));
+            lead();
+        });
     }
 }
 

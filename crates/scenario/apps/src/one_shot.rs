@@ -28,6 +28,8 @@ pub(crate) struct OneShot {
     /// By server.
     starts: Vec<Time>,
     connections: Vec<Option<ConnectionId>>,
+    /// Servers that have not begun.
+    waiting: u32,
     missing: u32,
     start_jitter: Time,
     duration: Time,
@@ -48,6 +50,7 @@ impl OneShot {
             flows: (0..spec.fan_in).map(flow).collect(),
             starts: (0..spec.fan_in).map(start).collect(),
             connections: vec![None; spec.fan_in as usize],
+            waiting: spec.fan_in,
             missing: spec.fan_in,
             start_jitter: workload.start_jitter,
             duration: workload.duration,
@@ -56,6 +59,7 @@ impl OneShot {
     }
 
     fn open(&mut self, driver: &mut dyn Driver, server: u32) {
+        self.waiting -= 1;
         let flow = &mut self.flows[server as usize];
         flow.start_ps = driver.now().0;
         let connection = driver.connect(HostId::server(server), HostId::CLIENT, FlowKind::Answer);
@@ -103,6 +107,14 @@ impl Application for OneShot {
             Timer::Open(server) => self.open(driver, server),
             Timer::End => driver.finish(),
         }
+    }
+
+    fn foresees(&self, timer: Meaning) -> bool {
+        matches!(Timer::from(timer), Timer::Open(_))
+    }
+
+    fn ends_when_all_is_there(&self) -> bool {
+        self.waiting == 0
     }
 
     fn record(&self, view: &dyn View, record: &mut Record) {

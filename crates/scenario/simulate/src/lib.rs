@@ -139,7 +139,10 @@ pub fn run_in_parts(
     stop: &AtomicBool,
 ) -> Result<RunTables, RunError> {
     match one_core(spec) {
-        None if parts > NonZeroUsize::MIN => tcp(spec).run_in_parts(fanin_apps::applications(spec), parts, team, stop),
+        None if parts > NonZeroUsize::MIN => {
+            let applications = fanin_apps::applications(spec);
+            of_transport!(spec, builder => builder.run_in_parts(applications, parts, team, stop))
+        }
         _ => run(spec, stop),
     }
 }

@@ -4,7 +4,8 @@ use fanin_fabric::LinkId;
 
 use super::{End, Net};
 use crate::event::{Event, Key};
-use crate::link::Link;
+use crate::link::{Departures, Link};
+use crate::network::Switches;
 use crate::packet::PacketMetadata;
 use crate::parts::border::{Border, CrossingPacket};
 use crate::parts::borders::Borders;
@@ -20,6 +21,20 @@ impl<P: Probe> Net<P> {
         });
     }
 
+    /// Behaviour of the switches of a part of the network.
+    pub fn switches(&self) -> Switches {
+        Switches {
+            adaptive: self.adaptive,
+            flow_control: self.flow_control.as_ref().map(|control| control.copy()),
+            ..self.ports.switches()
+        }
+    }
+
+    /// Whether departures are computed in advance.
+    pub fn departures(&self) -> Departures {
+        self.ports.departures()
+    }
+
     /// Move state to the parts. Applications' timers remain.
     pub fn cut<B: Probe>(&mut self, borders: &Borders, parts: &mut [&mut Net<B>]) -> Vec<Key> {
         for id in self.fabric.link_ids() {
@@ -32,9 +47,12 @@ impl<P: Probe> Net<P> {
             let part = &mut parts[borders.sends(id)];
             carry(link, &mut self.metadata, &mut part.metadata);
             std::mem::swap(link, &mut part.links[id.index()]);
-            part.jitter.take_over(id, &mut self.jitter);
+            // It delays arrivals.
+            parts[borders.receives(id)].jitter.take_over(id, &mut self.jitter);
         }
-        for part in parts.iter_mut() {
+        for (number, part) in parts.iter_mut().enumerate() {
+            part.pauses =
+                self.pauses.cut(|link| borders.receives(link) == number, |link| borders.sends(link) == number);
             part.host_of.clone_from(&self.host_of);
             part.ends = self.ends.iter().map(|&end| End { lost: 0, ..end }).collect();
             part.pools.clone_from(&self.pools);
@@ -49,6 +67,7 @@ impl<P: Probe> Net<P> {
                 None => match key.event() {
                     Event::Departure(link) | Event::Pause(link, _) => parts[borders.sends(link)].await_key(key),
                     Event::Endpoint(_, slot) => parts[borders.of_host(self.host_of(slot))].await_key(key),
+                    Event::Turn(host) => parts[borders.of_host(host)].await_key(key),
                     _ => timers.push(key),
                 },
             }
@@ -61,7 +80,6 @@ impl<P: Probe> Net<P> {
         for id in self.fabric.link_ids() {
             let part = &mut parts[borders.sends(id)];
             std::mem::swap(&mut self.links[id.index()], &mut part.links[id.index()]);
-            self.jitter.take_over(id, &mut part.jitter);
             carry(&mut self.links[id.index()], &mut part.metadata, &mut self.metadata);
             if borders.crosses(id) {
                 let part = &mut parts[borders.receives(id)];
@@ -70,14 +88,20 @@ impl<P: Probe> Net<P> {
                 carry(&mut other, &mut part.metadata, &mut self.metadata);
                 self.links[id.index()].rejoin(other);
             }
+            self.jitter.take_over(id, &mut parts[borders.receives(id)].jitter);
         }
         for (number, part) in parts.iter_mut().enumerate() {
             for (end, other) in self.ends.iter_mut().zip(&part.ends) {
                 end.lost = end.lost.wrapping_add(other.lost);
             }
+            let own = |switch| borders.of_switch(switch) == number;
             if let (Some(pools), Some(other)) = (&mut self.pools, &part.pools) {
-                pools.take_over(other, |switch| borders.of_switch(switch) == number);
+                pools.take_over(other, own);
             }
+            if let (Some(control), Some(copy)) = (&mut self.flow_control, part.flow_control.take()) {
+                control.take_over(copy, &own);
+            }
+            self.pauses.join(std::mem::take(&mut part.pauses));
             if self.incasts.link().is_some_and(|link| borders.sends(link) == number) {
                 self.incasts = part.incasts;
             }
@@ -117,7 +141,7 @@ impl<const LARGE: bool> Net<Border<LARGE>> {
         let CrossingPacket { link, due, ref packet, .. } = *handed;
         let beside = self.metadata.keep(handed.beside());
         if let Some(due) = self.links[link.index()].take_over(due, packet, beside) {
-            self.await_arrival(link, due, false);
+            self.await_arrival(link, due, !self.fabric.is_downlink(link));
         }
     }
 }

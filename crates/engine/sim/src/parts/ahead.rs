@@ -1,5 +1,7 @@
 //! Workload of a run in parts: serves its timers ahead of other events and passes their actions to the parts.
 
+use std::sync::MutexGuard;
+
 use fanin_driver::{ConnectionId, Driver, EndpointId, Meaning, Message, Owner, View, Watch};
 use fanin_fabric::HostId;
 use fanin_tables::FlowKind;
@@ -12,13 +14,14 @@ use crate::parts::borders::Borders;
 use crate::parts::part::{Order, Part};
 use crate::probe::NoProbe;
 use crate::slot::Slot;
+use crate::socket::ExpectedMessage;
 use crate::world::{World, ends_of};
 
 /// The workload's view when one of its timers is due, or a message has arrived.
-pub(crate) struct Ahead<'a, T: Transport, const LARGE: bool> {
+pub(crate) struct Ahead<'a, 'p, T: Transport, const LARGE: bool> {
     pub world: &'a mut World<NoProbe<LARGE>, T>,
     pub borders: &'a Borders,
-    pub parts: &'a mut [Part<T, LARGE>],
+    pub parts: &'a mut [MutexGuard<'p, Part<T, LARGE>>],
     pub timers: &'a mut Heap,
     pub now: Key,
     /// Bytes written to connections that this timer opened, opener first.
@@ -28,7 +31,7 @@ pub(crate) struct Ahead<'a, T: Transport, const LARGE: bool> {
 const LOOKS: &str = "what is foreseen looks at nothing that happens";
 const ACTS: &str = "what is foreseen opens connections, sends and closes, and no more";
 
-impl<T: Transport, const LARGE: bool> Ahead<'_, T, LARGE> {
+impl<T: Transport, const LARGE: bool> Ahead<'_, '_, T, LARGE> {
     fn slot(&self, at: EndpointId) -> (Slot, usize) {
         let slot = self.world.sockets.book.slot(at).unwrap_or_else(|| unreachable!("{ACTS}"));
         (slot, self.borders.of_host(self.world.net.host_of(slot)))
@@ -39,7 +42,7 @@ impl<T: Transport, const LARGE: bool> Ahead<'_, T, LARGE> {
     }
 }
 
-impl<T: Transport, const LARGE: bool> View for Ahead<'_, T, LARGE> {
+impl<T: Transport, const LARGE: bool> View for Ahead<'_, '_, T, LARGE> {
     fn now(&self) -> Time {
         Time(self.now.time())
     }
@@ -105,7 +108,7 @@ impl<T: Transport, const LARGE: bool> View for Ahead<'_, T, LARGE> {
     }
 }
 
-impl<T: Transport, const LARGE: bool> Driver for Ahead<'_, T, LARGE> {
+impl<T: Transport, const LARGE: bool> Driver for Ahead<'_, '_, T, LARGE> {
     fn act_for(&mut self, owner: Owner) {
         debug_assert_eq!(owner, Owner::WORKLOAD, "nothing runs beside the workload of a run in parts");
     }
@@ -142,7 +145,7 @@ impl<T: Transport, const LARGE: bool> Driver for Ahead<'_, T, LARGE> {
         let (slot, part) = self.slot(from);
         self.order(part, Order::Write(slot, bytes, deadline));
         let (slot, part) = self.slot(from.peer());
-        self.order(part, Order::Expect(slot, before + bytes, meaning));
+        self.order(part, Order::Expect(ExpectedMessage { at: slot, until: before + bytes, meaning }));
         before
     }
 
@@ -158,6 +161,10 @@ impl<T: Transport, const LARGE: bool> Driver for Ahead<'_, T, LARGE> {
 
     fn finish(&mut self) {
         self.world.done = true;
+    }
+
+    fn prepare(&mut self, _from: HostId, _to: HostId, _kind: FlowKind) -> ConnectionId {
+        unreachable!("{ACTS}")
     }
 
     fn stand(&mut self, _from: HostId, _to: HostId, _kind: FlowKind) -> ConnectionId {

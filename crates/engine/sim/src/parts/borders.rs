@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use fanin_fabric::{Fabric, Framing, HostId, LinkId, NodeId};
 use fanin_units::Time;
 
-/// Size of an IP and a TCP header: no packet is smaller.
-const LEAST_PACKET: u32 = 40;
-
-/// A network in parts: whole racks with their hosts; the switches above them are distributed evenly.
+/// A network in parts: whole racks with their hosts; the switches above them are distributed evenly. Of hosts at one switch, the first one is in
+/// the switch's part, and the others are in parts without a switch: it serves about as many events as they.
 pub(crate) struct Borders {
     /// By node.
     of_node: Vec<u8>,
@@ -20,20 +18,28 @@ pub(crate) struct Borders {
 }
 
 impl Borders {
-    /// At most `parts`, and at most as many as there are racks.
+    /// At most `parts`, and at most as many as there are racks, or hosts at a single switch.
     pub fn new(framing: Framing, fabric: &Fabric, parts: usize) -> Borders {
         let switch = |host| fabric.link(fabric.uplink(host)).to;
         let mut racks: BTreeMap<NodeId, Vec<HostId>> = BTreeMap::new();
         (0..fabric.hosts()).map(HostId).for_each(|host| racks.entry(switch(host)).or_default().push(host));
-        let parts = parts.min(racks.len()).min(usize::from(u8::MAX));
+        let parts = parts.min(usize::from(u8::MAX));
+        let (parts, first) = match racks.len() {
+            1 => (parts.min(fabric.hosts() as usize), 1),
+            racks => (parts.min(racks), 0),
+        };
         let nodes = fabric.links().iter().map(|link| link.to.index() + 1).max().unwrap_or(0);
         let mut of_node = vec![0; nodes];
         let mut before = 0;
-        for (rack, hosts) in &racks {
+        for (rack, hosts) in racks.iter().filter(|_| first == 0) {
             let part = (before * parts / fabric.hosts() as usize) as u8;
             of_node[rack.index()] = part;
             hosts.iter().for_each(|host| of_node[host.node().index()] = part);
             before += hosts.len();
+        }
+        if first > 0 && parts > 1 {
+            let others = fabric.hosts() as usize - first;
+            (0..others).for_each(|at| of_node[first + at] = (1 + at * (parts - 1) / others) as u8);
         }
         let above = (fabric.hosts() as usize..nodes).filter(|&node| !racks.contains_key(&NodeId(node as u32)));
         let above: Vec<usize> = above.collect();
@@ -71,9 +77,9 @@ impl Borders {
     }
 }
 
-/// Minimum time from a packet's arrival at a port to its arrival over the link.
+/// Minimum time from a packet's arrival at a port, or the decision to pause a link, to an arrival over the link.
 fn least_way(link: &fanin_fabric::Link, framing: Framing) -> Time {
-    let frame = framing.on_wire(LEAST_PACKET);
+    let frame = framing.on_wire(0);
     Time(link.delay.0 + link.rate.time_for(frame.into()).0)
 }
 
@@ -117,6 +123,20 @@ mod tests {
         let spines: Vec<usize> = (88..92).map(|spine| borders.of_switch(NodeId(spine))).collect();
         assert_eq!(spines, [0, 1, 2, 3]);
         assert!((0..80).all(|host| !borders.crosses(fabric.uplink(HostId(host)))));
+    }
+
+    #[test]
+    fn hosts_of_one_switch_are_in_other_parts() {
+        let rate = Rate(10_000_000_000);
+        let star = fanin_fabric::star(&fanin_fabric::Star {
+            servers: 6,
+            rate,
+            client_rate: rate,
+            delay: Time::from_micros(5),
+        });
+        let borders = borders(&star, 3);
+        let of: Vec<usize> = (0..7).map(|host| borders.of_host(HostId(host))).collect();
+        assert_eq!((of, borders.of_switch(NodeId(7))), (vec![0, 1, 1, 1, 2, 2, 2], 0));
     }
 
     #[test]

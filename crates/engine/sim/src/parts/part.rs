@@ -2,15 +2,16 @@
 
 use std::collections::VecDeque;
 
-use fanin_driver::{EndpointId, Meaning};
+use fanin_driver::{EndpointId, Meaning, Share};
 use fanin_fabric::{HostId, HostState};
 use fanin_transport::{Progress, Transport};
 use fanin_units::Time;
 
 use crate::engine::{Observer, Running};
 use crate::event::{Key, Timer};
-use crate::parts::border::{Border, PacketBatch};
+use crate::parts::border::{Batch, Border};
 use crate::slot::Slot;
+use crate::socket::ExpectedMessage;
 use crate::world::World;
 
 /// An endpoint's action when one of the workload's timers is due.
@@ -20,8 +21,8 @@ pub(crate) enum Order {
     Open(Slot),
     /// Send bytes, due by a deadline.
     Write(Slot, u64, Time),
-    /// Expect a message that ends at this byte.
-    Expect(Slot, u64, Meaning),
+    /// Expect a message.
+    Expect(ExpectedMessage),
     /// Close its side.
     Close(Slot),
 }
@@ -33,9 +34,11 @@ pub(crate) struct ReceivedMessage {
     pub what: Meaning,
 }
 
-/// A part's stand-in for the workload: its orders; counts messages and closes connections that the other end closes.
+/// A part's stand-in for the workload: its share, or its orders; counts messages and closes connections that the other end closes.
 #[derive(Default)]
 pub(crate) struct Ledger {
+    /// What the workload does at the part's hosts, if it has shares.
+    pub share: Option<Box<dyn Share>>,
     /// In timer order.
     orders: VecDeque<(Key, Order)>,
     pub heard: Vec<ReceivedMessage>,
@@ -45,7 +48,12 @@ pub(crate) struct Ledger {
     now: Option<Key>,
     /// Whether the part waits once no message is missing, and up to which time it was served then.
     pub waits: bool,
-    next: Option<Key>,
+    /// Whether the part stops before a packet that may end its client's stall.
+    pub looks_out: bool,
+    /// Before which one it has stopped.
+    pub stall: Option<Key>,
+    /// The first event that was not served, if the part has stopped before one.
+    pub next: Option<Key>,
     /// Limit of events to serve.
     pub end: Option<Key>,
     /// Timers with orders.
@@ -53,6 +61,12 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
+    /// Take the workload's share of the part.
+    pub fn take(&mut self, share: Box<dyn Share>) {
+        self.missing = share.missing();
+        self.share = Some(share);
+    }
+
     /// The event that delivered the last message.
     pub fn last(&self) -> Option<Key> {
         self.now.filter(|_| self.missing == 0)
@@ -61,9 +75,13 @@ impl Ledger {
 
 impl<T: Transport, const LARGE: bool> Observer<Border<LARGE>, T> for Ledger {
     #[inline(always)]
-    fn takes(&mut self, key: Key) -> bool {
+    fn takes(&mut self, world: &World<Border<LARGE>, T>, key: Key) -> bool {
         if self.waits && self.missing == 0 || self.end.is_some_and(|end| key >= end) {
             self.next = Some(key);
+            return false;
+        }
+        if self.looks_out && world.may_end_stall(key) {
+            (self.next, self.stall) = (Some(key), Some(key));
             return false;
         }
         self.now = Some(key);
@@ -75,8 +93,16 @@ impl<T: Transport, const LARGE: bool> Observer<Border<LARGE>, T> for Ledger {
         let by = world.sockets.at(slot).id;
         if progress.any(Progress::AWAKE) {
             while let Some(what) = world.next_message(slot) {
-                self.heard.push(ReceivedMessage { at: world.now, by, what });
-                self.missing -= 1;
+                match &mut self.share {
+                    Some(share) => {
+                        share.received(world, by, what);
+                        self.missing = share.missing();
+                    }
+                    None => {
+                        self.heard.push(ReceivedMessage { at: world.now, by, what });
+                        self.missing -= 1;
+                    }
+                }
             }
         }
         if progress.any(Progress::CLOSED) {
@@ -93,23 +119,25 @@ impl<T: Transport, const LARGE: bool> Observer<Border<LARGE>, T> for Ledger {
 
     #[cold]
     fn due(&mut self, world: &mut World<Border<LARGE>, T>, timer: Timer) {
+        if let Some(share) = &mut self.share {
+            return share.due(world, timer.what);
+        }
         let now = Key::app(world.now.0, timer);
         self.timers += 1;
         while let Some((_, order)) = self.orders.pop_front_if(|(at, _)| *at == now) {
             match order {
                 Order::Open(slot) => world.open(slot),
                 Order::Write(slot, bytes, deadline) => world.write(slot, bytes, deadline),
-                Order::Expect(slot, until, meaning) => world.expect(slot, until, meaning),
+                Order::Expect(message) => world.expect(message),
                 Order::Close(slot) => world.close_slot(slot),
             }
         }
     }
 }
 
-/// A part and its received packets.
+/// A part of a run.
 pub(crate) struct Part<T: Transport, const LARGE: bool> {
     pub running: Running<Border<LARGE>, T, Ledger>,
-    pub batches: Vec<PacketBatch>,
 }
 
 impl<T: Transport, const LARGE: bool> Part<T, LARGE> {
@@ -127,24 +155,29 @@ impl<T: Transport, const LARGE: bool> Part<T, LARGE> {
 
     /// Lower bound of the next event's time.
     pub fn first(&self) -> Time {
-        let handed = self.batches.iter().map(|batch| batch.first).min().unwrap_or(Time::NEVER);
-        self.running.world.net.events.first().min(handed)
+        let deferred = self.running.observer.next.map_or(Time::NEVER, |key| Time(key.time()));
+        self.running.world.net.events.first().min(deferred)
     }
 
-    /// Accept received packets, and deferred ones.
-    pub fn accept(&mut self) {
-        let Running { world, observer } = &mut self.running;
-        for batch in self.batches.drain(..) {
-            batch.handed.iter().for_each(|handed| world.net.take_over(handed));
-        }
-        if let Some(key) = observer.next.take() {
-            world.net.events.push_far(key);
+    /// Accept a batch from another part.
+    pub fn accept(&mut self, batch: &mut Batch) {
+        let world = &mut self.running.world;
+        batch.packets.drain(..).for_each(|packet| world.net.take_over(&packet));
+        batch.pauses.drain(..).for_each(|pause| world.net.await_pause(pause));
+        batch.messages.drain(..).for_each(|message| world.expect(message));
+        batch.first = Time::NEVER;
+    }
+
+    /// Return the deferred event to the queue.
+    pub fn resume(&mut self) {
+        if let Some(key) = self.running.observer.next.take() {
+            self.running.world.net.events.push_far(key);
         }
     }
 
     /// Serve events up to a time.
     pub fn go(&mut self, until: Time) {
-        self.accept();
+        self.resume();
         while !self.running.go(until) {}
     }
 }

@@ -12,9 +12,8 @@ const LEAST_AHEAD: Time = Time::from_micros(1);
 pub fn one_core(fabric: &Fabric, framing: Framing) -> Option<String> {
     let borders = Borders::new(framing, fabric, 2);
     match () {
-        // Their links may lead into other parts, where a packet has no jitter.
         () if !fabric.has_one_link_each() => Some("a host has several links".into()),
-        () if borders.parts < 2 => Some("its hosts are at one switch".into()),
+        () if borders.parts < 2 => Some("it has no two hosts".into()),
         () if borders.ahead < LEAST_AHEAD => Some(format!(
             "packets take at least {} ns from rack to rack, less than the {} ns that parts need between synchronizations",
             borders.ahead.0 / 1_000,

@@ -37,6 +37,13 @@ impl Schedule {
         self
     }
 
+    /// Whether each transfer waits only for those to its own source.
+    pub fn is_local(&self) -> bool {
+        let same_host =
+            |&(earlier, later): &(u32, u32)| self.transfers[earlier as usize].to == self.transfers[later as usize].from;
+        self.edges.iter().all(same_host)
+    }
+
     /// How many others each transfer waits for at the start.
     pub fn waits(&self) -> Vec<u32> {
         self.waits_for.clone()

@@ -24,11 +24,6 @@ impl Transport {
         self.properties().sprays()
     }
 
-    /// Why its runs use one core; `None` if they may use several.
-    pub fn one_core(self) -> Option<&'static str> {
-        self.properties().one_core()
-    }
-
     /// What a Linux kernel lacks for it; `None` if it has it.
     pub fn lacks_in_linux(self) -> Option<&'static str> {
         self.properties().lacks_in_linux()

@@ -22,8 +22,6 @@ pub(crate) trait Properties {
         false
     }
 
-    fn one_core(&self) -> Option<&'static str>;
-
     fn lacks_in_linux(&self) -> Option<&'static str>;
 
     fn packet_s(&self) -> f64;

@@ -75,10 +75,6 @@ impl Properties for RateBased {
         (!s.is_lossless()).then_some(capacity)
     }
 
-    fn one_core(&self) -> Option<&'static str> {
-        Some("its hosts follow the departures of their packets")
-    }
-
     fn lacks_in_linux(&self) -> Option<&'static str> {
         Some("its TCP is no RDMA, and no queue discipline pauses a neighbour")
     }

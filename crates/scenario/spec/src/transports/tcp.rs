@@ -38,10 +38,6 @@ impl Properties for Tcp {
         Some(capacity)
     }
 
-    fn one_core(&self) -> Option<&'static str> {
-        None
-    }
-
     fn lacks_in_linux(&self) -> Option<&'static str> {
         None
     }

@@ -58,10 +58,6 @@ impl Properties for TrimBased {
         true
     }
 
-    fn one_core(&self) -> Option<&'static str> {
-        Some("its packets take any path")
-    }
-
     fn lacks_in_linux(&self) -> Option<&'static str> {
         Some("it has no such transport, and no queue discipline trims packets")
     }

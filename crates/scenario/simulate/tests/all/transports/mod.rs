@@ -5,6 +5,7 @@ mod grants;
 use std::sync::atomic::AtomicBool;
 
 use fanin_assemble::tcp_settings;
+use fanin_fabric::NodeId;
 use fanin_laws::sender::{Ack, Cause, Congestion, Control, Window};
 use fanin_sim::{Builder, Departures, FlowControl, PauseFrame, Queued, Switches, TapPoint};
 use fanin_simulate::{builder, tap};
@@ -134,7 +135,7 @@ fn paced_packets_leave_one_by_one() {
 }
 
 /// Pauses a link's sender while more than 16 KiB of its packets wait; resumes it below 8 KiB.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Pauses {
     /// Bytes by arrival link.
     waiting: std::collections::BTreeMap<u32, u64>,
@@ -154,6 +155,14 @@ impl FlowControl for Pauses {
         *waiting -= u64::from(packet.bytes);
         let resumes = *waiting < 8 << 10 && self.paused.remove(&packet.came_by.0);
         resumes.then_some(PauseFrame { class: packet.class, on: false })
+    }
+
+    fn copy(&self) -> Box<dyn FlowControl> {
+        Box::new(self.clone())
+    }
+
+    fn take_over(&mut self, _copy: Box<dyn FlowControl>, _own: &dyn Fn(NodeId) -> bool) {
+        unreachable!("these runs are not divided");
     }
 }
 

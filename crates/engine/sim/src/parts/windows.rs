@@ -1,0 +1,219 @@
+//! Windows of time that the parts of a run serve one after another, all at once, without their leader.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use fanin_fabric::HostId;
+use fanin_transport::Transport;
+use fanin_units::Time;
+
+use super::border::Batch;
+use super::meeting::Meeting;
+use super::part::Part;
+
+/// Windows with fewer events are served faster by one thread.
+pub(super) const FEW: u64 = 10;
+
+/// Exclusive use of a part, or of its mail.
+pub(super) fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
+    part.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The state of a part, or of several, at the end of a window.
+#[derive(Clone, Copy)]
+struct State {
+    /// When the next event is, in the part or because of what it has handed over.
+    first: Time,
+    /// Events in the window.
+    events: u64,
+    /// The leader is needed for windows that do not end earlier.
+    bound: Time,
+    /// The leader is needed.
+    stops: bool,
+}
+
+impl State {
+    const NONE: State = State { first: Time::NEVER, events: 0, bound: Time::NEVER, stops: false };
+
+    fn and(self, other: State) -> State {
+        State {
+            first: self.first.min(other.first),
+            events: self.events + other.events,
+            bound: self.bound.min(other.bound),
+            stops: self.stops || other.stops,
+        }
+    }
+}
+
+/// Where a part's thread writes its state for the others: a cache line of its own.
+#[repr(align(64))]
+#[derive(Default)]
+struct Report {
+    first: AtomicU64,
+    events: AtomicU64,
+    bound: AtomicU64,
+    stops: AtomicBool,
+}
+
+impl Report {
+    fn write(&self, state: State) {
+        self.first.store(state.first.0, Ordering::Relaxed);
+        self.events.store(state.events, Ordering::Relaxed);
+        self.bound.store(state.bound.0, Ordering::Relaxed);
+        self.stops.store(state.stops, Ordering::Relaxed);
+    }
+
+    fn read(&self) -> State {
+        State {
+            first: Time(self.first.load(Ordering::Relaxed)),
+            events: self.events.load(Ordering::Relaxed),
+            bound: Time(self.bound.load(Ordering::Relaxed)),
+            stops: self.stops.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// The last one of some windows.
+#[derive(Clone, Copy)]
+pub(super) struct Last {
+    pub until: Time,
+    /// Events in it.
+    pub events: u64,
+}
+
+/// The parts, and their messages to one another: those of this window and of the last one.
+pub(super) struct Windows<'r, T: Transport, const LARGE: bool> {
+    pub parts: Vec<Mutex<Part<T, LARGE>>>,
+    pub meeting: Meeting,
+    /// Minimum time from one part to another.
+    ahead: Time,
+    /// The one client that waits for responses, and its part.
+    pub client: Option<(HostId, usize)>,
+    stop: &'r AtomicBool,
+    /// When the first window ends, and the latest end of any, in ps.
+    until: AtomicU64,
+    limit: AtomicU64,
+    reports: [Vec<Report>; 2],
+    /// By receiver, then by sender.
+    mail: [Vec<Vec<Mutex<Batch>>>; 2],
+}
+
+impl<'r, T: Transport, const LARGE: bool> Windows<'r, T, LARGE> {
+    pub fn new(
+        parts: Vec<Part<T, LARGE>>,
+        ahead: Time,
+        client: Option<(HostId, usize)>,
+        stop: &'r AtomicBool,
+    ) -> Windows<'r, T, LARGE> {
+        let count = parts.len();
+        let reports = || (0..count).map(|_| Report::default()).collect();
+        let boxes = || (0..count).map(|_| (0..count).map(|_| Mutex::default()).collect()).collect();
+        Windows {
+            parts: parts.into_iter().map(Mutex::new).collect(),
+            meeting: Meeting::new(count),
+            ahead,
+            client,
+            stop,
+            until: AtomicU64::default(),
+            limit: AtomicU64::default(),
+            reports: [reports(), reports()],
+            mail: [boxes(), boxes()],
+        }
+    }
+
+    /// The leading thread: have all parts serve a window, and those that follow, up to a limit.
+    pub fn lead(&self, until: Time, limit: Time) -> Last {
+        self.until.store(until.0, Ordering::Relaxed);
+        self.limit.store(limit.0, Ordering::Relaxed);
+        let mut last = Last { until, events: 0 };
+        self.meeting.act(|| last = self.serve(0));
+        last
+    }
+
+    /// Any other thread: serve its part's windows.
+    pub fn follow(&self, number: usize) {
+        self.meeting.follow(|| {
+            self.serve(number);
+        });
+    }
+
+    /// Serve a part's windows until the leader is needed, or few events happen. All parts find the same ends of windows.
+    fn serve(&self, number: usize) -> Last {
+        let mut part = lock(&self.parts[number]);
+        let mut until = Time(self.until.load(Ordering::Relaxed));
+        let limit = Time(self.limit.load(Ordering::Relaxed));
+        let mut turns = self.reports.iter().zip(&self.mail).cycle();
+        loop {
+            let Some((reports, mail)) = turns.next() else { unreachable!("they follow each other in turn") };
+            reports[number].write(self.serve_one(&mut part, number, until, mail));
+            self.meeting.wait();
+            mail[number].iter().for_each(|from| part.accept(&mut lock(from)));
+            let all = reports.iter().map(Report::read).fold(State::NONE, State::and);
+            match self.next(all, until, limit) {
+                Some(next) if all.events >= FEW => until = next,
+                _ => return Last { until, events: all.events },
+            }
+        }
+    }
+
+    fn serve_one(&self, part: &mut Part<T, LARGE>, number: usize, until: Time, mail: &[Vec<Mutex<Batch>>]) -> State {
+        let before = part.running.world.events;
+        part.go(until);
+        let mut state = State { events: part.running.world.events - before, ..self.state(part, number) };
+        part.running.world.net.probe.give(|to, batch| {
+            state.first = state.first.min(batch.first);
+            std::mem::swap(batch, &mut lock(&mail[to][number]));
+        });
+        state
+    }
+
+    /// The leading thread alone: have all parts serve a window, and those that follow, up to a limit, as long as few events happen.
+    pub fn serve_alone(&self, parts: &mut [MutexGuard<'_, Part<T, LARGE>>], mut until: Time, limit: Time) -> Last {
+        loop {
+            let served = |parts: &[MutexGuard<'_, Part<T, LARGE>>]| -> u64 {
+                parts.iter().map(|part| part.running.world.events).sum()
+            };
+            let before = served(parts);
+            parts.iter_mut().for_each(|part| part.go(until));
+            exchange(parts);
+            let states = parts.iter().zip(0..).map(|(part, number)| self.state(part, number));
+            let all = State { events: served(parts) - before, ..states.fold(State::NONE, State::and) };
+            match self.next(all, until, limit) {
+                Some(next) if all.events < 2 * FEW => until = next,
+                _ => return Last { until, events: all.events },
+            }
+        }
+    }
+
+    /// The state of a part, but for its events.
+    fn state(&self, part: &Part<T, LARGE>, number: usize) -> State {
+        let Part { running } = part;
+        let client = self.client.filter(|&(_, part)| part == number);
+        State {
+            first: part.first(),
+            events: 0,
+            bound: client.map_or(Time::NEVER, |(host, _)| running.world.stalls.waits.stalls_from(host)),
+            stops: running.observer.next.is_some() || number == 0 && self.stop.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The end of the window after this one, unless the leader is needed.
+    fn next(&self, State { first, bound, stops, .. }: State, until: Time, limit: Time) -> Option<Time> {
+        let next = self.end(first.max(Time(until.0 + 1)));
+        (!stops && first != Time::NEVER && next <= limit && next < bound).then_some(next)
+    }
+
+    /// The end of the window that begins with an event: packets sent from then on arrive later.
+    pub fn end(&self, first: Time) -> Time {
+        Time(first.0.saturating_add(self.ahead.0) - 1)
+    }
+}
+
+/// Deliver the batches that the parts have handed over.
+pub(super) fn exchange<T: Transport, const LARGE: bool>(parts: &mut [MutexGuard<'_, Part<T, LARGE>>]) {
+    for from in 0..parts.len() {
+        let mut batches = std::mem::take(&mut parts[from].running.world.net.probe.batches);
+        batches.iter_mut().zip(parts.iter_mut()).for_each(|(batch, part)| part.accept(batch));
+        parts[from].running.world.net.probe.batches = batches;
+    }
+}
