@@ -447,8 +447,8 @@ impl Case {
         write_stage(self.planned.as_ref().unwrap().folder.path(), stage);
         for round in 0.. {
             assert!(round < 4000, "it does not come to {stage}, but is {}", self.stage());
-            self.happens(10, faults);
-            self.passes(50 * MS);
+            self.happens(20, faults);
+            self.passes(20 * MS);
             if self.stage() == stage {
                 return;
             }
