@@ -135,7 +135,7 @@ impl<S> OfPool<'_, S> {
             deletes: self.slots(&deletes),
             copies: self.slots(&copies),
             reserved: reserved.unwrap_or_default(),
-            index: by_plan.map(|by_plan| by_plan.index),
+            index: by_plan.filter(|_| is_noted).map(|by_plan| by_plan.index),
             misses: unclear.contains(&route.primary),
         };
         let key_move = KeyMove::between_replicas(route.primary, route.primary, true);

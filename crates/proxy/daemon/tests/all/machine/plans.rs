@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 use super::world::{Scripted, World};
 use super::{MS, each_case, in_memory, versions};
-use crate::migration::{SECRET, hashed, write_plan, write_replica_plan, write_stage};
+use crate::migration::{SECRET, hashed, write_replica_plan, write_stage};
 use crate::store::Store;
 
 const SERVERS: usize = 4;
@@ -489,8 +489,7 @@ fn run(case: u64, replicas: usize) -> [usize; 2] {
 
 #[test]
 fn lease_from_before_restart_stores_nothing() {
-    let (mut case, _) =
-        (1..).step_by(2).map(|case| Case::new(case, 1)).find(|(case, _)| case.fronts.len() == 2).unwrap();
+    let (mut case, _) = Case::hashed(2, 1);
     (0..2).for_each(|front| case.speaks_with(front, |_| true));
     // The servers' CAS unique is nine.
     case.stores.iter_mut().for_each(|store| (0..9).for_each(|_| store.put(b"other", b"", 0, 0)));
@@ -520,37 +519,113 @@ fn lease_from_before_restart_stores_nothing() {
     assert_eq!(case.answered(1), "VALUE 1-key 0 2\r\nv2\r\nEND\r\n");
 }
 
+impl Case {
+    /// A case with hashed keys, this number of front ends, and no faults.
+    fn hashed(fronts: usize, replicas: usize) -> (Case, Vec<String>) {
+        let cases = (1..).step_by(2).map(|case| Case::new(case, replicas));
+        cases.into_iter().find(|(case, _)| case.fronts.len() == fronts).unwrap()
+    }
+
+    /// Moves all front ends to a stage, without requests.
+    fn goes_to(&mut self, stage: &str) {
+        write_stage(self.folder.path(), stage);
+        for _ in 0..300 {
+            self.passes(200 * MS);
+            (0..self.fronts.len()).for_each(|front| self.speaks_with(front, |_| true));
+        }
+        assert!(self.fronts.iter().all(|front| front.stage() == stage), "it does not come to {stage}");
+    }
+
+    /// Carries out a plan up to a stage, without requests.
+    fn follows(&mut self, plan: &str, stage: &str) {
+        write_stage(self.folder.path(), "begin");
+        write_replica_plan(self.folder.path(), SERVERS, self.replicas, plan);
+        self.goes_to("begin");
+        self.goes_to(stage);
+    }
+
+    fn asks_for(&mut self, front: usize, line: &str) -> String {
+        self.sends(front, line);
+        self.speaks_with(front, |_| true);
+        self.answered(front)
+    }
+
+    fn sets(&mut self, front: usize, number: usize, value: &str) {
+        assert_eq!(self.asks_for(front, &format!("set {} 0 0 2\r\n{value}\r\n", key(number))), "STORED\r\n");
+    }
+
+    /// Number of servers with this value of a key.
+    fn have(&self, number: usize, value: &str) -> usize {
+        self.stores.iter().filter(|store| store.value(key(number).as_bytes()) == Some(value.as_bytes())).count()
+    }
+}
+
 #[test]
 fn uncleared_server_is_not_copied() {
-    let (mut case, plans) =
-        (1..).step_by(2).map(|case| Case::new(case, 1)).find(|(case, _)| case.fronts.len() == 1).unwrap();
-    let comes_to = |case: &mut Case, stage: &str| {
-        write_stage(case.folder.path(), stage);
-        (0..300).for_each(|_| {
-            case.passes(200 * MS);
-            case.speaks_with(0, |_| true);
-        });
-        assert_eq!(case.fronts[0].stage(), stage);
-    };
-    let sets = |case: &mut Case, value: &str| {
-        case.sends(0, &format!("set 1-key 0 0 2\r\n{value}\r\n"));
-        case.speaks_with(0, |_| true);
-        assert_eq!(case.answered(0), "STORED\r\n");
-    };
+    let (mut case, plans) = Case::hashed(1, 1);
     // The key moves away. Its old server keeps its value.
-    sets(&mut case, "v1");
-    comes_to(&mut case, "over");
-    sets(&mut case, "v2");
+    case.sets(0, 1, "v1");
+    case.goes_to("over");
+    case.sets(0, 1, "v2");
     // It moves back and out again, without any request before the second move.
-    for (plan, stage) in [(&plans[1], "over"), (&plans[2], "move")] {
-        write_stage(case.folder.path(), "begin");
-        write_plan(case.folder.path(), SERVERS, plan);
-        comes_to(&mut case, "begin");
-        comes_to(&mut case, stage);
+    case.follows(&plans[1], "over");
+    case.follows(&plans[2], "move");
+    assert_eq!(case.asks_for(0, "get 0-key 1-key\r\n"), "END\r\n");
+}
+
+#[test]
+fn uncleared_replicas_are_not_read() {
+    for (stage, verb) in
+        ["move", "turn", "over"].into_iter().flat_map(|stage| ["get", "gets", "mg"].map(|verb| (stage, verb)))
+    {
+        let (mut case, plans) = Case::hashed(1, 2);
+        (0..KEYS).for_each(|number| case.sets(0, number, "v1"));
+        case.goes_to("over");
+        (0..KEYS).for_each(|number| case.sets(0, number, "v2"));
+        let moved: Vec<usize> = (0..KEYS).filter(|number| case.have(*number, "v1") > 0).collect();
+        assert!(!moved.is_empty(), "no old server has kept its value");
+        // They move back without any request, to servers that still have the first value.
+        case.follows(&plans[1], stage);
+        let names = moved.iter().map(|number| format!(" {}", key(*number))).collect::<String>();
+        let mut texts: Vec<String> = (0..3).map(|_| case.asks_for(0, &format!("get{names}\r\n"))).collect();
+        for number in moved.iter().cycle().take(3 * KEYS) {
+            let flags = if verb == "mg" { " v" } else { "" };
+            texts.push(case.asks_for(0, &format!("{verb} {}{flags}\r\n", key(*number))));
+        }
+        assert!(
+            texts.iter().all(|text| text.ends_with("\r\n") && !text.contains("v1")),
+            "{verb} in {stage}: {texts:?}"
+        );
+        assert!(stage != "move" || texts.iter().any(|text| text.contains("v2")), "{verb}: the old servers have them");
     }
-    case.sends(0, "get 0-key 1-key\r\n");
-    case.speaks_with(0, |_| true);
-    assert_eq!(case.answered(0), "END\r\n");
+}
+
+#[test]
+fn front_ends_on_both_sides_of_cutover_read_no_stale_replicas() {
+    let (mut case, _) = Case::hashed(2, 2);
+    (0..KEYS).for_each(|number| case.sets(0, number, "v0"));
+    case.goes_to("move");
+    (0..2).for_each(|_| (0..KEYS).for_each(|number| drop(case.asks_for(1, &format!("get {}\r\n", key(number))))));
+    case.goes_to("copied");
+    write_stage(case.folder.path(), "turn");
+    while case.fronts[1].stage() != "turn" {
+        case.now += 200 * MS;
+        let proxy = &mut case.fronts[1];
+        proxy.kept[0].step(&proxy.shared, case.now, false);
+        case.speaks_with(1, |_| true);
+    }
+    assert_eq!(case.fronts[0].stage(), "copied");
+    for (version, front) in (1..9).zip([0, 1].into_iter().cycle()) {
+        for number in 0..KEYS {
+            let value = format!("v{version}");
+            case.sets(front, number, &value);
+            for reader in (0..2).cycle().take(8) {
+                let text = case.asks_for(reader, &format!("get {}\r\n", key(number)));
+                assert!(text == "END\r\n" || text.contains(&value), "front end {reader} reads {text} after {value}");
+            }
+            assert!(case.asks_for(front, &format!("get {}\r\n", key(number))).contains(&value));
+        }
+    }
 }
 
 #[test]
