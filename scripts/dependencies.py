@@ -100,7 +100,7 @@ ALLOWED = {
         "serde serde_json thiserror",
     ),
     "fanin-proxy-config": (
-        "fanin-fanout fanin-proxy-core fanin-proxy-failover fanin-proxy-migration fanin-proxy-net fanin-proxy-observe fanin-proxy-peers fanin-proxy-routing fanin-roles fanin-units",
+        "fanin-fanout fanin-proxy-core fanin-proxy-migration fanin-proxy-net fanin-proxy-observe fanin-proxy-peers fanin-proxy-routing fanin-roles fanin-units",
         "http ipnet jsonc-parser nix rustls saphyr-parser serde strsim thiserror toml x509-parser zeroize",
     ),
     "fanin-proxy-state": (

@@ -11,8 +11,9 @@ if ("kind" in data) {
   document.querySelector(".bar.figures")?.append(themeButton());
   figures(data);
 } else {
-  const { schemes, parts } = comparison(data);
-  const charts = document.getElementById("charts");
-  charts?.replaceChildren(...parts);
-  charts?.before(el("nav", { class: "bar", "aria-label": "View" }, schemes.buttons(), themeButton()));
+  const { schemes, parts: [first, ...others] } = comparison(data);
+  const top = document.getElementById("first");
+  if (first) top?.replaceChildren(first);
+  document.getElementById("charts")?.replaceChildren(...others);
+  top?.before(el("nav", { class: "bar", "aria-label": "View" }, schemes.buttons(), themeButton()));
 }

@@ -17,6 +17,16 @@ describePage("the report", "FANIN_REPORT", (opened, report) => {
     assert.deepEqual(heard.requests, [pathToFileURL(report).href]);
   });
 
+  it("has the first finding and the first chart on the first screen", async (t) => {
+    const { page } = await opened(t);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.evaluate(() => scrollTo(0, 0));
+    for (const first of [page.locator(".finding").first(), page.locator(".chart canvas").first()]) {
+      const { y, height } = await first.boundingBox();
+      assert.ok(y >= 0 && y + height <= 800, `from ${y} to ${y + height} px`);
+    }
+  });
+
   it("is under 3 MB", () => assert.ok(statSync(report).size < 3_000_000));
 
   // A second on an idle machine, which sorts these numbers in some 70 ms. The least of three counts, since other programs only add to it.

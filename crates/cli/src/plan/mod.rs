@@ -96,7 +96,7 @@ fn rule(file: &Path) -> Result<Rule, Failure> {
         return Err(Failure::Input(format!("{}: has {pools} pools; use a file with one pool", file.display())));
     };
     let servers = pool.servers.iter().map(|server| server.weighted.name.clone()).collect();
-    Ok(Rule { servers, server: Arc::new(pool.rule()) })
+    Ok(Rule { servers, replicas: pool.replicas, homes: Arc::new(pool.rule()) })
 }
 
 /// Names of logs, for messages.

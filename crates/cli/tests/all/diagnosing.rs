@@ -1,5 +1,6 @@
 //! `fanin diagnose`: diagnoses of captures that `fanin trace` writes, and of invalid input.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -62,12 +63,28 @@ fn diagnoses_many_servers_and_writes_a_scenario() {
     let page = fs::read_to_string(place.path("found/report.html")).unwrap();
     assert!(page.contains("The slowest round by server") && page.contains("10.0.0.2"));
     assert!(page.contains("class=\"rto\"/></svg> rto"), "no legend");
+    servers_are_listed_by_lost_time(&found, &page);
     let took = |one: &Value| one["took_s"].as_f64().unwrap();
     let longest = episodes.iter().map(took).fold(0.0, f64::max);
     assert_eq!(took(&found["slowest"][0]), longest, "the slowest round is the slowest");
     let [simulated] = &found["simulated"].as_array().unwrap()[..] else { panic!("{}", found["simulated"]) };
     assert_eq!(simulated["measured_mbps"], found["points"][0]["goodput_mbps"]);
     assert!(place.path("found/diagnosis.json").exists());
+}
+
+/// The page lists the servers by the sum of their stalls.
+fn servers_are_listed_by_lost_time(found: &Value, page: &str) {
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    let of_rounds = found["episodes"].as_array().unwrap().iter().flat_map(|one| one["stalls"].as_array().unwrap());
+    for stall in of_rounds.chain(found["alone_stalls"].as_array().unwrap()) {
+        *sums.entry(stall["server"].as_str().unwrap()).or_default() += stall["took_s"].as_f64().unwrap();
+    }
+    let (_, chart) = page.split_once("<h2>Lost time by server</h2>").expect("a chart");
+    let (chart, _) = chart.split_once("</section>").unwrap();
+    let listed: Vec<f64> =
+        chart.split("text-anchor=\"end\">").skip(1).map(|label| sums[label.split_once('<').unwrap().0]).collect();
+    assert_eq!(listed.len(), sums.len());
+    assert!(listed.is_sorted_by(|one, next| one >= next), "{listed:?}");
 }
 
 #[test]

@@ -258,7 +258,7 @@ fn plans_from_a_proxys_placement_and_names_its_servers() {
     let checked = place.says(&["front", "--config", "planned.toml", "--check"]);
     assert!(checked.contains(&format!("the plan migrates {moves} keys, stage move")), "{checked} {moves}");
     let message = place.refuses(&[&PLAN[..], &sets].concat());
-    assert!(message.contains("`key_value.replicas` of 3: a front end has one replica of each key"), "{message}");
+    assert!(message.contains("`key_value.replicas` of 3: the front end has 1 of each key"), "{message}");
     let message = place.refuses(&[&one[..], &["--set", "workload.fan_in=9"]].concat());
     assert!(message.contains("has 9 servers, but the front end has 8"), "{message}");
     fs::write(
@@ -268,6 +268,31 @@ fn plans_from_a_proxys_placement_and_names_its_servers() {
     .unwrap();
     let message = place.refuses(&one);
     assert!(message.contains("front.toml: has 2 pools; use a file with one pool"), "{message}");
+}
+
+#[test]
+fn plans_from_the_replicas_of_a_proxy() {
+    let place = demo();
+    let servers: Vec<String> = (1..=8).map(|number| format!("\"10.0.0.{number}:11211\"")).collect();
+    let pool = format!("[[pool]]\nlisten = \"127.0.0.1:0\"\nreplicas = 2\nservers = [{}]\n", servers.join(", "));
+    fs::write(place.path("front.toml"), &pool).unwrap();
+    let sets = ["--set", "fabric.placement=spread", "--set", "workload.fan_in=8", "--front", "front.toml"];
+    let two = [&PLAN[..], &sets, &["--set", "key_value.replicas=2"]].concat();
+    let message = place.refuses(&two);
+    assert!(message.contains("which are in the same rack: use as many `fabric.racks` as servers"), "{message}");
+    let racks = ["--set", "fabric.racks=8", "--set", "fabric.hosts_per_rack=2", "--out", "made"];
+    place.says(&[&two[..], &racks[..]].concat());
+    fs::write(place.path("planned.toml"), format!("{pool}plan = \"{}\"\n", place.path("made").display())).unwrap();
+    let checked = place.says(&["front", "--config", "planned.toml", "--check"]);
+    assert!(checked.contains("the plan migrates ") && checked.contains(" keys, stage move"), "{checked}");
+    // A pool with one replica has no use for it.
+    fs::write(
+        place.path("one.toml"),
+        fs::read_to_string(place.path("planned.toml")).unwrap().replace("replicas = 2\n", ""),
+    )
+    .unwrap();
+    let message = place.refuses(&["front", "--config", "one.toml", "--check"]);
+    assert!(message.contains("the plan has 2 replicas per key, this pool has 1"), "{message}");
 }
 
 #[test]

@@ -284,12 +284,13 @@ impl Fabric {
     }
 
     /// All equal-cost links towards a host, from the switch at the end of a link; at least one. Links that lead only to failed ones are left
-    /// out if there are others.
-    pub fn next_hops(&self, link: LinkId, host: HostId) -> Vec<LinkId> {
+    /// out if there are others. They replace the contents of `hops`, which a caller can use again for the next packet.
+    pub fn next_hops(&self, link: LinkId, host: HostId, hops: &mut Vec<LinkId>) {
         let switch = self.link(link).to;
+        hops.clear();
         match &self.routes {
-            Routes::Degraded(degraded) => degraded.ways(&self.links, switch, host),
-            routes => routes.ways(switch, host),
+            Routes::Degraded(degraded) => hops.extend(degraded.ways(&self.links, switch, host)),
+            routes => routes.add_ways(switch, host, hops),
         }
     }
 

@@ -50,12 +50,18 @@ impl Routes {
 
     /// All equal-cost paths from a switch to a host.
     pub(crate) fn ways(&self, switch: NodeId, host: HostId) -> Vec<LinkId> {
-        let ways = match self.whole() {
-            Routes::Tree(tree) => tree.all_ways(switch.0, host.0),
-            Routes::Table(table) => table.next_hops(switch.0, host.0).to_vec(),
-            Routes::Star | Routes::Degraded(_) => vec![host.0],
-        };
-        ways.into_iter().map(LinkId).collect()
+        let mut ways = Vec::new();
+        self.add_ways(switch, host, &mut ways);
+        ways
+    }
+
+    /// The same, added to a list.
+    pub(crate) fn add_ways(&self, switch: NodeId, host: HostId, ways: &mut Vec<LinkId>) {
+        match self.whole() {
+            Routes::Tree(tree) => ways.extend(tree.all_ways(switch.0, host.0).map(LinkId)),
+            Routes::Table(table) => ways.extend(table.next_hops(switch.0, host.0).iter().map(|&link| LinkId(link))),
+            Routes::Star | Routes::Degraded(_) => ways.push(LinkId(host.0)),
+        }
     }
 }
 

@@ -279,9 +279,9 @@ impl Plan {
     }
 
     /// All links from a switch towards a host.
-    pub fn all_ways(&self, switch: u32, host: u32) -> Vec<u32> {
+    pub fn all_ways(&self, switch: u32, host: u32) -> impl Iterator<Item = u32> {
         let ways = self.ways(switch, host);
-        (0..ways.count).map(|n| ways.first + ways.stride * n).collect()
+        (0..ways.count).map(move |n| ways.first + ways.stride * n)
     }
 
     /// Equal-cost links from a switch towards a host.

@@ -104,6 +104,8 @@ pub(crate) struct Net<P> {
     /// If each packet takes a path of its own: the one that its sender chose.
     chosen_path: Option<ChosenPath>,
     adaptive: bool,
+    /// Memory of [`shortest`](Net::shortest).
+    next_hops: Vec<LinkId>,
     pub probe: P,
     pub injected: u64,
     pub delivered: u64,
@@ -158,6 +160,7 @@ impl<P: Probe> Net<P> {
             reports_starts,
             chosen_path,
             adaptive,
+            next_hops: Vec::new(),
             probe,
             injected: 0,
             delivered: 0,
@@ -651,18 +654,25 @@ impl<P: Probe> Net<P> {
     #[cold]
     #[inline(never)]
     fn shortest(&mut self, now: u64, link: LinkId, packet: &InFlight) -> LinkId {
-        let mut ways = self.fabric.next_hops(link, self.host_of(packet.to));
-        if let [only] = ways[..] {
-            return only;
+        let mut hops = std::mem::take(&mut self.next_hops);
+        self.fabric.next_hops(link, self.host_of(packet.to), &mut hops);
+        if hops.len() > 1 {
+            let first = self.path_of(packet) % hops.len() as u64;
+            hops.rotate_left(first as usize);
         }
-        let first = self.path_of(packet) % ways.len() as u64;
-        ways.rotate_left(first as usize);
-        let queue = |way: &LinkId| {
-            let way = &mut self.links[way.index()];
-            way.bring_up(now);
-            way.queue_bytes()
+        let shortest = match hops[..] {
+            [only] => only,
+            _ => hops.iter().copied().min_by_key(|hop| self.queue_now(now, *hop)).unwrap_or(link),
         };
-        ways.into_iter().min_by_key(queue).unwrap_or(link)
+        self.next_hops = hops;
+        shortest
+    }
+
+    /// Bytes in the queue of a link at this time.
+    fn queue_now(&mut self, now: u64, link: LinkId) -> u64 {
+        let link = &mut self.links[link.index()];
+        link.bring_up(now);
+        link.queue_bytes()
     }
 
     /// A packet is at a switch: prefetch the port of the last link of a packet behind it.

@@ -1,5 +1,6 @@
 //! Page of a diagnosis: the findings, rounds over time, and the slowest round server by server.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use fanin_report::{Page, text};
@@ -26,6 +27,7 @@ pub fn page(found: &Diagnosis) -> String {
     );
     body += STYLE;
     body += &causes(found);
+    body += &lost_by_server(found);
     body += &cautions(found);
     if !found.episodes.is_empty() {
         body += &section("Rounds over time", &over_time(&found.episodes));
@@ -131,6 +133,52 @@ fn causes(found: &Diagnosis) -> String {
     let head = "<tr><th>cause</th><th>share</th><th>lost time</th><th>stalls</th><th>confidence</th><th>servers</th><th>evidence</th></tr>";
     let table = format!("<table>\n{head}\n{rows}</table>\n<p>{}</p>", places.collect::<Vec<_>>().join(" "));
     section("Lost time by cause and server", &table)
+}
+
+/// A bar for each server that was waited for: the lost time, by signature.
+fn lost_by_server(found: &Diagnosis) -> String {
+    const ROW: f64 = 16.0;
+    /// Space for the time on the right.
+    const RIGHT: f64 = 80.0;
+    let mut servers: BTreeMap<&str, BTreeMap<Signature, f64>> = BTreeMap::new();
+    for stall in found.episodes.iter().flat_map(|one| &one.stalls).chain(&found.alone_stalls) {
+        *servers.entry(&stall.server).or_default().entry(stall.signature).or_default() += stall.took_s;
+    }
+    let total = |times: &BTreeMap<Signature, f64>| times.values().fold(0.0, |sum, one| sum + one);
+    let mut rows: Vec<(&str, f64, BTreeMap<Signature, f64>)> =
+        servers.into_iter().map(|(server, times)| (server, total(&times), times)).collect();
+    if rows.len() < 2 {
+        return String::new();
+    }
+    rows.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+    let left_out: Vec<f64> = rows.split_off(rows.len().min(MOST_LANES)).iter().map(|row| row.1).collect();
+    let most = rows[0].1.max(1e-9);
+    let mut svg = open(ROW * rows.len() as f64 + 8.0, "Lost time by server");
+    for (place, (server, whole, times)) in rows.iter().enumerate() {
+        let (y, mut x) = (ROW * place as f64 + 4.0, LEFT);
+        let name = |at: f64, anchor: &str, what: &str| {
+            format!("<text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>\n", y + 10.0, text(what))
+        };
+        svg += &name(LEFT - 8.0, "end", server);
+        for (why, took_s) in times {
+            let wide = took_s / most * (WIDTH - LEFT - RIGHT);
+            let _ = writeln!(
+                svg,
+                "<rect class=\"{0}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"12\"><title>{1}: {2} ms, {0}</title></rect>",
+                why.word(),
+                text(server),
+                three(took_s * 1e3)
+            );
+            x += wide;
+        }
+        svg += &name(x + 6.0, "start", &format!("{} ms", three(whole * 1e3)));
+    }
+    let more = match left_out.len() {
+        0 => String::new(),
+        count => format!(" {count} more servers: {} ms.", three(left_out.iter().fold(0.0, |sum, one| sum + one) * 1e3)),
+    };
+    let seen = rows.iter().flat_map(|row| row.2.keys().copied()).collect();
+    section("Lost time by server", &format!("{svg}</svg>\n<p>Colours: {}.{more}</p>", legend(seen)))
 }
 
 fn three(value: f64) -> String {

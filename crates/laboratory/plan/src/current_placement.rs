@@ -27,16 +27,18 @@ pub enum CurrentPlacement {
     Planned(PathBuf),
 }
 
-/// Returns a key's server by the key's name.
-pub type KeyLookup = dyn Fn(&[u8]) -> Option<u32> + Send + Sync;
+/// Returns the servers of a key's replicas by the key's name.
+pub type KeyLookup = dyn Fn(&[u8]) -> Option<Vec<u32>> + Send + Sync;
 
-/// The rule by which a front end finds a key's server.
+/// The rule by which a front end finds a key's servers.
 #[derive(Clone)]
 pub struct Rule {
     /// Its servers' names, in its order.
     pub servers: Vec<String>,
-    /// The server of a key by its name in a log; `None` if the log does not say.
-    pub server: Arc<KeyLookup>,
+    /// Replicas of each key.
+    pub replicas: usize,
+    /// The servers of a key's replicas by its name in a log; `None` if the log does not say.
+    pub homes: Arc<KeyLookup>,
 }
 
 impl fmt::Debug for Rule {
@@ -98,12 +100,13 @@ fn same(folder: &Path, cluster: &Cluster, replicas: usize) -> Result<(), Plannin
     Err(refused(format!("the plan is for another cluster, {there}; this one is {here}")))
 }
 
-/// Placement by a front end's hash, with one replica of each key. For hashed keys, the log names the server.
+/// Placement by a front end's hash. For hashed keys with one replica, the log names the server.
 fn by(rule: &Rule, catalogue: &Catalogue, cluster: &Cluster, replicas: usize) -> Result<StoredObjects, PlanningError> {
     let (servers, here) = (rule.servers.len(), cluster.racks.len());
-    if replicas != 1 {
+    if replicas != rule.replicas {
         return Err(PlanningError::Cluster(format!(
-            "`key_value.replicas` of {replicas}: a front end has one replica of each key; use 1"
+            "`key_value.replicas` of {replicas}: the front end has {} of each key; set it to {}",
+            rule.replicas, rule.replicas
         )));
     }
     if servers != here {
@@ -111,27 +114,48 @@ fn by(rule: &Rule, catalogue: &Catalogue, cluster: &Cluster, replicas: usize) ->
             "the cluster has {here} servers, but the front end has {servers}: set `workload.fan_in` to {servers}"
         )));
     }
-    let logged = |key: u32| catalogue.server(key).map(|number| number - 1);
-    let server = |key: u32| (rule.server)(catalogue.key(key)).or_else(|| logged(key));
-    let homes: Vec<Server> = (0..catalogue.len() as u32).filter_map(server).map(Server).collect();
+    let logged = |key: u32| catalogue.server(key).filter(|_| replicas == 1).map(|number| vec![number - 1]);
+    let known = |key: u32| (rule.homes)(catalogue.key(key)).or_else(|| logged(key));
+    let homes: Vec<Vec<u32>> = (0..catalogue.len() as u32).filter_map(known).collect();
     let unknown = catalogue.len() - homes.len();
     if unknown > 0 {
+        let of_log = if replicas == 1 { "a log with the column `server_by_hash`" } else { "a log with plain keys" };
         return Err(PlanningError::Places(format!(
-            "{unknown} of {} keys are hashed, and the log does not give their servers: use a log with the column \
-             `server_by_hash`, or a placement table (--current)",
+            "{unknown} of {} keys are hashed, and the log does not give their servers: use {of_log}, or a placement \
+             table (--current)",
             catalogue.len()
         )));
     }
+    let homes: Vec<Server> = homes.concat().into_iter().map(Server).collect();
     if let Some(other) = homes.iter().find(|home| home.0 as usize >= servers) {
         return Err(PlanningError::Places(format!(
             "the log has keys of server {}, but the front end has {servers} servers: use the configuration of the front end that wrote the log",
             other.0 + 1
         )));
     }
+    for (key, theirs) in (0..).zip(homes.chunks_exact(replicas)) {
+        if let Some((one, two)) = in_one_rack(theirs, cluster) {
+            let key = String::from_utf8_lossy(catalogue.key(key)).into_owned();
+            return Err(PlanningError::Cluster(format!(
+                "the front end has replicas of `{key}` on servers {} and {}, which are in the same rack: use as many \
+                 `fabric.racks` as servers",
+                one.0 + 1,
+                two.0 + 1
+            )));
+        }
+    }
     Ok(StoredObjects {
-        placement: Placement::new(1, homes),
+        placement: Placement::new(replicas, homes),
         told: vec![true; catalogue.len()],
         servers: rule.servers.clone(),
+    })
+}
+
+/// Two of these servers in the same rack, if there are any.
+fn in_one_rack(servers: &[Server], cluster: &Cluster) -> Option<(Server, Server)> {
+    servers.iter().enumerate().find_map(|(place, server)| {
+        let other = servers[..place].iter().find(|other| cluster.rack(**other) == cluster.rack(*server))?;
+        Some((*other, *server))
     })
 }
 
@@ -151,15 +175,13 @@ fn read(
     while let Some(row) = reader.next_row().map_err(|error| refused(error.into()))? {
         let Some((object, server)) = catalogue.number(row.key).zip(row.server) else { continue };
         let theirs = &mut homes[object as usize];
-        let server = Server(server);
-        if let Some(other) = theirs.iter().find(|other| cluster.rack(**other) == cluster.rack(server)) {
-            let (line, key, [one, two]) =
-                (row.line, String::from_utf8_lossy(row.key), [*other, server].map(|at| at.0 + 1));
+        theirs.push(Server(server));
+        if let Some((one, two)) = in_one_rack(theirs, cluster) {
+            let (line, key, [one, two]) = (row.line, String::from_utf8_lossy(row.key), [one, two].map(|at| at.0 + 1));
             return Err(refused(format!(
                 "line {line}: `{key}` is on servers {one} and {two}, which are in the same rack"
             )));
         }
-        theirs.push(server);
     }
     let (replicas, told) = (hashed.replicas(), homes.iter().map(|theirs| !theirs.is_empty()).collect());
     for (object, theirs) in (0..).zip(&mut homes) {

@@ -540,12 +540,19 @@ fn cluster(settings: &Settings) -> Result<Cluster, PlanningError> {
     Ok(Cluster { racks, capacities })
 }
 
-/// Description of a scenario's cluster in `plan.json`.
+/// Description of a scenario's cluster in the `plan.json` of a planner that follows front ends: its memory has one server of each key.
 ///
 /// # Errors
 /// [`PlanningError::Cluster`].
 pub fn identity_of(settings: &Settings) -> Result<Value, PlanningError> {
-    Ok(identity(&cluster(settings)?, settings.key_value.replicas as usize))
+    let replicas = settings.key_value.replicas as usize;
+    if replicas != 1 {
+        return Err(PlanningError::Cluster(format!(
+            "`key_value.replicas` of {replicas}: a planner that follows front ends moves keys with one replica; set it to 1, \
+             or make each plan without --watch"
+        )));
+    }
+    Ok(identity(&cluster(settings)?, replicas))
 }
 
 /// The error with the key's own name.

@@ -2,6 +2,7 @@
 
 use super::Report;
 use super::page::{Page, text};
+use fanin_lab::Finding;
 use fanin_lab::figures::capital;
 
 impl Report {
@@ -10,8 +11,16 @@ impl Report {
         // The data has only numbers and strings, which JSON can always represent.
         let data = serde_json::to_string(self).unwrap_or_default();
         let charts = "<div id=\"charts\"><noscript><p>The charts and the table need JavaScript; nothing is fetched.</p></noscript></div>\n";
-        let [head, warnings, findings] = [self.head(), self.warnings(), self.findings()];
-        let body = format!("{head}<main>\n{warnings}{findings}{charts}{}</main>\n", self.origin());
+        // The first finding and the first chart fit on the first screen.
+        let (first, others) = self.findings.split_at(self.findings.len().min(1));
+        let [first, others] = [("findings", "Findings", first), ("schemes", "Scheme by scheme", others)]
+            .map(|(id, head, findings)| section(id, head, findings));
+        let body = format!(
+            "{}<main>\n{first}<div id=\"first\"></div>\n{}{others}{charts}{}</main>\n",
+            self.head(),
+            self.warnings(),
+            self.origin()
+        );
         Page { title: &format!("{}: fanin", self.title), body: &body, data: &data }.html()
     }
 
@@ -36,26 +45,6 @@ impl Report {
         )
     }
 
-    fn findings(&self) -> String {
-        let mut html = String::from("<section aria-labelledby=\"findings\">\n<h2 id=\"findings\">Findings</h2>\n");
-        for finding in &self.findings {
-            let (class, chip) = (finding.verdict.id(), finding.verdict.verb());
-            let head = match &finding.scheme {
-                Some(scheme) => format!(
-                    "<span class=\"chip {class}\">{chip}</span> <b class=\"scheme\">{}</b> {}",
-                    text(scheme),
-                    text(&finding.head)
-                ),
-                None => format!("<b>{}</b>", text(&capital(&finding.head))),
-            };
-            html += &format!(
-                "<div class=\"finding {class}\"><p class=\"head\">{head}</p><p>{}</p></div>\n",
-                text(&finding.says)
-            );
-        }
-        html + "</section>\n"
-    }
-
     fn origin(&self) -> String {
         format!(
             "<section aria-labelledby=\"origin\">\n<h2 id=\"origin\">Reproduce this report</h2>\n\
@@ -70,4 +59,28 @@ impl Report {
             text(&self.scenario_text)
         )
     }
+}
+
+/// A section of findings, if there are any.
+fn section(id: &str, head: &str, findings: &[Finding]) -> String {
+    if findings.is_empty() {
+        return String::new();
+    }
+    let mut html = format!("<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{head}</h2>\n");
+    for finding in findings {
+        let (class, chip) = (finding.verdict.id(), finding.verdict.verb());
+        let head = match &finding.scheme {
+            Some(scheme) => format!(
+                "<span class=\"chip {class}\">{chip}</span> <b class=\"scheme\">{}</b> {}",
+                text(scheme),
+                text(&finding.head)
+            ),
+            None => format!("<b>{}</b>", text(&capital(&finding.head))),
+        };
+        html += &format!(
+            "<div class=\"finding {class}\"><p class=\"head\">{head}</p><p>{}</p></div>\n",
+            text(&finding.says)
+        );
+    }
+    html + "</section>\n"
 }

@@ -8,7 +8,7 @@ use toml::Spanned;
 
 use super::types::{Hedge, OnDown, Pool};
 use super::values::{Written, Wrong, bounded, quantity, right, whole, word};
-use fanin_proxy_failover::MOST_REPLICAS;
+use fanin_proxy_routing::MOST_REPLICAS;
 
 /// The keys of a pool in a file.
 pub struct FailoverInFile {
@@ -28,7 +28,7 @@ pub struct HedgeInFile {
 /// Bounds of the time after which a get is sent again.
 const AFTER: RangeInclusive<Time> = Time::from_micros(100)..=Time::from_secs(3600);
 
-/// Converts them; the pool has its servers and plan.
+/// Converts them; the pool has its servers.
 pub fn failover(file: FailoverInFile, pool: &mut Pool) -> Result<(), Wrong> {
     let [on_down, replicas] = [file.on_down.as_ref().map(Spanned::span), file.replicas.as_ref().map(Spanned::span)];
     let place = file.hedge.as_ref().map(Spanned::span);
@@ -76,13 +76,6 @@ fn failover_is_possible(pool: &Pool, on_down: Place, replicas: Place) -> Result<
             &on_down,
             "with `replicas`, the other replicas replace a server: remove `on_down = \"next\"`".to_owned(),
         ),
-        _ if pool.plan.is_some() => {
-            let place = if next { &on_down } else { &replicas };
-            wrong(
-                place,
-                "a pool with a `plan` has one server per key: remove it, or the plan when it is over".to_owned(),
-            )
-        }
         _ => Ok(()),
     }
 }

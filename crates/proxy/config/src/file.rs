@@ -19,7 +19,7 @@ use super::metrics_settings::{MetricsInFile, metrics_in_file};
 use super::racks::AgentAuthInFile;
 use super::security::{self, EntryInFile, Files, ServerTls, ServerTlsInFile, TlsInFile};
 use super::text::{in_lines, unread};
-use super::types::{Plan, Pool, Problem, Server, Settings};
+use super::types::{OnDown, Plan, Pool, Problem, Server, Settings};
 use super::values::{LINKS, Written, Wrong, address, bounded, quantity, right, server, whole, word};
 use fanin_proxy_migration::plan::InvalidPlan;
 use fanin_proxy_migration::progress::Progress;
@@ -196,8 +196,8 @@ fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>, files: &Fi
     pool.keys = quantity(file.keys, pool.keys, right("keys", "16 MiB", "B"))?;
     pool.join = file.join.unwrap_or(pool.join);
     pool.admin = file.admin.unwrap_or(pool.admin);
-    pool.plan = file.plan.map(|folder| plan(folder, &pool, log)).transpose()?;
     failover(FailoverInFile { on_down: file.on_down, replicas: file.replicas, hedge: file.hedge }, &mut pool)?;
+    pool.plan = file.plan.map(|folder| plan(folder, &pool, log)).transpose()?;
     let (agent_tls, agent_secret, plaintext) = (file.agent_tls, file.agent_secret, file.plaintext);
     let auth = AgentAuthInFile { agent_tls, agent_secret, plaintext };
     hubs::hubs(HubsInFile { racks: file.racks, auth, sicc: file.sicc }, through_agents, &mut pool, files)?;
@@ -224,13 +224,17 @@ fn multiget(file: Option<Spanned<String>>, pool: &mut Pool) -> Result<Option<(Mu
 fn plan(folder: Spanned<PathBuf>, pool: &Pool, log: Option<&log::Settings>) -> Result<Plan, Wrong> {
     let (place, folder) = (folder.span(), folder.into_inner());
     let wrong = |what: String| Wrong(Some(place.clone()), what);
+    if pool.on_down == OnDown::Next {
+        return Err(wrong("with `on_down = \"next\"`, a key has no plan: remove one of them".to_owned()));
+    }
     let secret = log.and_then(|log| match log.naming {
         Naming::Hashed(secret) => Some(secret),
         Naming::Plain => None,
     });
     let drawn = Secret::drawn().map_err(|error| wrong(error.to_string()))?;
     let names = pool.servers.iter().map(|server| server.weighted.name.as_str()).collect();
-    let reader = fanin_proxy_migration::plan::Reader { names, router: &pool.router(), secret, drawn };
+    let (router, replicas) = (pool.router(), pool.replicas);
+    let reader = fanin_proxy_migration::plan::Reader { names, router: &router, replicas, secret, drawn };
     let unfit = |unfit: InvalidPlan| wrong(unfit.to_string());
     let mut progress = Progress::new(&folder, &pool.name, &pool.listen);
     if let Some(MigrationState { moves, stage }) = progress.read(&reader).map_err(unfit)? {

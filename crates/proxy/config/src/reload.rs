@@ -34,7 +34,7 @@ impl Settings {
             if !new.pools.iter().any(is_kept) {
                 let name = &before.name;
                 return refused(format!(
-                    "pool {name} has a plan: its name, address, servers, hash and placement cannot change in a reload"
+                    "pool {name} has a plan: its name, address, servers, hash, placement and replicas cannot change in a reload"
                 ));
             }
         }
@@ -45,7 +45,7 @@ impl Settings {
 impl Pool {
     /// Whether a plan means the same in both pools.
     fn migrates_like(&self, other: &Pool) -> bool {
-        (&self.name, &self.servers, self.hash, self.placement)
-            == (&other.name, &other.servers, other.hash, other.placement)
+        (&self.name, &self.servers, self.hash, self.placement, self.replicas)
+            == (&other.name, &other.servers, other.hash, other.placement, other.replicas)
     }
 }

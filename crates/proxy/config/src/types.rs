@@ -319,16 +319,19 @@ impl Pool {
         let hash = Hash::WORDS.iter().find(|(_, hash)| *hash == self.hash)?.0;
         let placement = Placement::WORDS.iter().find(|(_, placement)| *placement == self.placement)?.0;
         let mut text = format!("{} {} {} {hash} {placement}", folder.display(), self.name, self.listen);
+        if self.replicas > 1 {
+            text += &format!(" {} replicas", self.replicas);
+        }
         for server in &self.servers {
             text += &format!(" {}:{}:{}", server.weighted.name, server.weighted.weight, server.target.address);
         }
         Some(text)
     }
 
-    /// Function from a key's name in a log to its server by hash; none for a hashed name.
-    pub fn rule(&self) -> impl Fn(&[u8]) -> Option<u32> + Send + Sync + use<> {
-        let router = self.router();
-        move |name| fanin_proxy_migration::plan::by_hash(name, &router)
+    /// Function from a key's name in a log to the servers of its replicas by hash; none for a hashed name.
+    pub fn rule(&self) -> impl Fn(&[u8]) -> Option<Vec<u32>> + Send + Sync + use<> {
+        let (router, replicas) = (self.router(), self.replicas);
+        move |name| fanin_proxy_migration::plan::by_hash(name, replicas, &router)
     }
 
     /// A pool with default settings.

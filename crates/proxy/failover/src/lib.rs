@@ -20,6 +20,6 @@ mod members;
 mod server_state;
 mod transitions;
 
-pub use members::{MOST_REPLICAS, Members, Phase, Route};
+pub use members::{Members, Phase, Route};
 pub use server_state::{Entry, Reserved, ServerState};
 pub use transitions::Failover;

@@ -2,9 +2,6 @@
 
 use fanin_proxy_routing::Router;
 
-/// Most replicas of a key.
-pub const MOST_REPLICAS: usize = 4;
-
 /// Phase of a server; see the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
@@ -97,7 +94,10 @@ impl Members {
 
     /// Servers of a key.
     pub fn route(&self, router: &Router, key: &[u8]) -> Route {
-        if self.has_replicas() { self.replicated(router, key) } else { self.next(router, key) }
+        match self.has_replicas() {
+            true => self.among(&router.first_servers(key, self.replicas), &[], false),
+            false => self.next(router, key),
+        }
     }
 
     /// The first server on the ring that is not away.
@@ -118,21 +118,17 @@ impl Members {
         route
     }
 
-    fn replicated(&self, router: &Router, key: &[u8]) -> Route {
-        let (mut route, mut oldest, mut homes) = (Route::default(), None::<(u64, usize)>, Vec::new());
-        router.each_server(key, |server| {
-            let Member { phase, rank } = self.list[server];
-            if matches!(phase, Phase::Up | Phase::Leaving) && oldest.is_none_or(|(least, _)| rank < least) {
-                oldest = Some((rank, server));
-            }
-            homes.push(server);
-            homes.len() < self.replicas
-        });
-        route.primary = oldest.map_or(homes[0], |(_, server)| server);
-        for server in homes.into_iter().filter(|server| *server != route.primary || oldest.is_none()) {
+    /// Servers of a key with replicas on these servers, one of which is the primary, and with copies on others, which are read or not.
+    pub fn among(&self, homes: &[usize], others: &[usize], are_read: bool) -> Route {
+        let mut route = Route::default();
+        let in_use = homes.iter().filter(|home| matches!(self.phase(**home), Phase::Up | Phase::Leaving));
+        let oldest = in_use.copied().min_by_key(|home| self.list[*home].rank);
+        route.primary = oldest.unwrap_or(homes[0]);
+        let all = homes.iter().map(|home| (*home, true)).chain(others.iter().map(|other| (*other, are_read)));
+        for (server, is_read) in all.filter(|(server, _)| Some(*server) != oldest) {
             match self.phase(server) {
                 Phase::Up => {
-                    route.copies.push(server);
+                    route.copies.extend(is_read.then_some(server));
                     route.deletes.push(server);
                 }
                 Phase::Joining | Phase::Returning => route.deletes.push(server),

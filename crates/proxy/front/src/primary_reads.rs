@@ -145,9 +145,8 @@ impl PrimaryReads {
             let (ask, pool) = (read.ask, upstreams.pool(read.pool));
             let server = pool.server(pool.place(&read.key).authority());
             let to = upstreams.server(server);
-            if to.accepts(ClientLoad::default(), NOBODY) == Err(ServerError::Down)
-                && ask.at + TIMEOUTS * to.timeout > now
-            {
+            let is_down = to.accepts(ClientLoad::default(), NOBODY) == Err(ServerError::Down);
+            if (is_down || pool.must_clear(&read.key)) && ask.at + TIMEOUTS * to.timeout > now {
                 self.wait(id, now + PAUSE);
                 continue;
             }

@@ -19,7 +19,7 @@ pub mod unread;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use moves::{Moves, Side};
+pub use moves::{Homes, Moves, Side};
 
 use fanin_proxy_routing::Router;
 
@@ -117,9 +117,10 @@ pub struct KeyMove {
 }
 
 impl KeyMove {
-    /// Between the primary and a copy of a key with replicas.
-    pub fn between_replicas(primary: usize, copy: usize) -> KeyMove {
-        KeyMove { old: primary, new: copy, index: u32::MAX, stage: Stage::Move }
+    /// Between the primary and a copy of a key with replicas, which may be made or not.
+    pub fn between_replicas(primary: usize, copy: usize, copies: bool) -> KeyMove {
+        let stage = if copies { Stage::Move } else { Stage::Copied };
+        KeyMove { old: primary, new: copy, index: u32::MAX, stage }
     }
 
     /// Whether it is one between replicas.
@@ -171,11 +172,93 @@ impl MigrationState {
         self.named(key, router).filter(|key_move| was_unclear || is_between(key_move))
     }
 
+    /// The servers of a key with replicas that the plan names.
+    pub fn replicas_of(&self, key: &[u8], router: &Router) -> Option<ReplicaMove> {
+        let (index, places) = self.moves.find(key)?;
+        let [old, new] = places.map(|homes| match homes.servers() {
+            Some(mut servers) => {
+                router.rank(key, &mut servers);
+                servers
+            }
+            None => router.first_servers(key, self.moves.replicas()),
+        });
+        let stays = places[0] == places[1];
+        let is_clear =
+            [Side::Old, Side::New].map(|side| self.moves.is_clear(index, side) || stays && side == Side::New);
+        Some(ReplicaMove { old, new, index, stage: if stays { Stage::Over } else { self.stage }, is_clear })
+    }
+
     /// The move of a key that the plan names.
     fn named(&self, key: &[u8], router: &Router) -> Option<KeyMove> {
         let (index, places) = self.moves.find(key)?;
-        let [old, new] = places.map(|server| server.unwrap_or_else(|| router.server(key)));
+        let [old, new] = places.map(|homes| homes.server().unwrap_or_else(|| router.server(key)));
         Some(KeyMove { old, new, index, stage: if old == new { Stage::Over } else { self.stage } })
+    }
+}
+
+/// Move of a key with replicas from some servers to others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplicaMove {
+    /// The old servers, the first of which is the primary if all are in use.
+    pub old: Vec<usize>,
+    /// The new servers.
+    pub new: Vec<usize>,
+    /// The key's index in the plan.
+    pub index: u32,
+    /// Stage of the plan.
+    pub stage: Stage,
+    /// Whether the old servers have nothing older than the key's last change; and the new ones that are not old ones.
+    is_clear: [bool; 2],
+}
+
+impl ReplicaMove {
+    /// The servers of which one is authoritative.
+    pub fn homes(&self) -> &[usize] {
+        if self.stage.is_turned() { &self.new } else { &self.old }
+    }
+
+    /// The servers of which one is authoritative in the other stage beside the cutover, if this is one of the two.
+    pub fn other_homes(&self) -> &[usize] {
+        match self.stage {
+            Stage::Copied => &self.new,
+            Stage::Turn => &self.old,
+            _ => &[],
+        }
+    }
+
+    /// New servers that are not old ones.
+    pub fn joining(&self) -> impl Iterator<Item = usize> {
+        self.new.iter().copied().filter(|server| !self.old.contains(server))
+    }
+
+    /// Servers beside the homes that may have a copy of the key: each deletes it when it changes.
+    pub fn others(&self) -> Vec<usize> {
+        let homes = self.homes();
+        let all = self.old.iter().chain(&self.new).filter(|_| self.stage != Stage::Over);
+        all.copied().filter(|server| !homes.contains(server)).collect()
+    }
+
+    /// Whether the new servers have copies that may be read.
+    pub fn has_copies(&self) -> bool {
+        matches!(self.stage, Stage::Move | Stage::Copied) && self.is_clear[Side::New as usize]
+    }
+
+    /// Servers to clear before the key is read or changed.
+    pub fn unclear(&self) -> Vec<usize> {
+        let [old, new] = self.is_clear;
+        let (is_turned, joining) = (self.stage.is_turned(), self.joining());
+        let of_old = self.old.iter().copied().filter(|_| !old);
+        of_old.chain(joining.filter(|_| is_turned && !new)).collect()
+    }
+
+    /// Whether it is not over.
+    pub fn is_under_way(&self) -> bool {
+        self.stage != Stage::Over || !self.unclear().is_empty()
+    }
+
+    /// Whether copies may be made: a server that is or becomes the primary must not have a lease.
+    pub fn makes_copies(&self) -> bool {
+        !matches!(self.stage, Stage::Copied | Stage::Turn) || self.old == self.new
     }
 }
 

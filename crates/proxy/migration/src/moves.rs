@@ -1,47 +1,86 @@
-//! Table of a plan: each key's old and new server, found by the key's hash, and which of the two are known to be clear, that is, hold
-//! nothing older than the key's last change.
+//! Table of a plan: each key's old and new servers, found by the key's hash, and which of the two sides are known to be clear, that is,
+//! hold nothing older than the key's last change.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use fanin_proxy_observe::log::Secret;
+use fanin_proxy_routing::MOST_REPLICAS;
 
-/// In place of a server: the one that the key's hash selects.
-pub const BY_HASH: u32 = u32::MAX;
+/// In place of a server: none.
+const NONE: u32 = u32::MAX;
 
-/// One of a key's two servers.
+/// The servers of a key's replicas on one side of a plan, in ascending order, or those that the key's hash selects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Homes([u32; MOST_REPLICAS]);
+
+impl Homes {
+    /// The servers that the key's hash selects.
+    pub const BY_HASH: Homes = Homes([NONE; MOST_REPLICAS]);
+
+    /// These servers; none for those that the key's hash selects.
+    pub fn of(servers: &[u32]) -> Homes {
+        let mut homes = Homes::BY_HASH;
+        homes.0.iter_mut().zip(servers).for_each(|(home, server)| *home = *server);
+        homes.0.sort_unstable();
+        homes
+    }
+
+    /// The servers; none if the key's hash selects them.
+    pub fn servers(&self) -> Option<Vec<usize>> {
+        let servers: Vec<usize> =
+            self.0.iter().take_while(|server| **server != NONE).map(|server| *server as usize).collect();
+        (!servers.is_empty()).then_some(servers)
+    }
+
+    /// Its places in a table with this number of replicas.
+    pub fn places(&self, replicas: usize) -> &[u32] {
+        &self.0[..replicas]
+    }
+
+    /// The only server of a key without further replicas; none if the key's hash selects it.
+    pub fn server(&self) -> Option<usize> {
+        (self.0[0] != NONE).then_some(self.0[0] as usize)
+    }
+}
+
+/// One of a key's two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The old server.
+    /// The old servers.
     Old,
-    /// The new server.
+    /// The new servers.
     New,
 }
 
-/// A row of the table: the key's hash, its servers, and which of them are clear. A server selected by the key's hash is [`BY_HASH`], so
-/// rows of two plans can be compared.
+/// A row of the table: the key's hash, its servers, and which sides are clear. Servers selected by the key's hash are
+/// [`Homes::BY_HASH`], so rows of two plans can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
     /// Hash of its name.
     pub hash: u128,
-    /// Position of its old server.
-    pub old: u32,
-    /// Position of its new server.
-    pub new: u32,
-    /// Whether the old server has no older value.
+    /// Its old servers.
+    pub old: Homes,
+    /// Its new servers.
+    pub new: Homes,
+    /// Whether the old servers have no older value.
     pub old_clear: bool,
-    /// The same of the new server.
+    /// The same of the new servers; with replicas, of those that are not old ones.
     pub new_clear: bool,
 }
 
 impl Row {
-    /// A key of a new plan: the old server is clear, the new one may have an older value.
-    pub fn new(hash: u128, old: u32, new: u32) -> Row {
+    /// A key of a new plan: the old servers are clear, the new ones may have an older value.
+    pub fn new(hash: u128, old: Homes, new: Homes) -> Row {
         Row { hash, old, new, old_clear: true, new_clear: false }
     }
 
-    /// Whether the key's current server is clear: the new one if the plan is `turned` and the key moves, else the old one.
-    fn is_clear(&self, turned: bool) -> bool {
-        if turned && self.old != self.new { self.new_clear } else { self.old_clear }
+    /// Whether the key's current servers are clear: the new ones if the plan is `turned` and the key moves, else the old ones. With
+    /// `replicas`, a new server may be an old one, too.
+    fn is_clear(&self, turned: bool, replicas: usize) -> bool {
+        match turned && self.old != self.new {
+            true => self.new_clear && (self.old_clear || replicas == 1),
+            false => self.old_clear,
+        }
     }
 }
 
@@ -51,12 +90,14 @@ pub struct Moves {
     pub secret: Secret,
     /// Identity of the plan.
     pub digest: String,
+    /// Replicas of a key.
+    replicas: usize,
     hashes: Vec<u128>,
     /// Start of a search, by the upper bits of the hash.
     begin: Vec<u32>,
     bits: u32,
-    /// Old and new server of each key, and whether they are clear.
-    places: Vec<(u32, u32)>,
+    /// Old and new servers of each key, and whether they are clear.
+    places: Vec<u32>,
     clear: Vec<[AtomicBool; 2]>,
 }
 
@@ -68,7 +109,7 @@ impl std::fmt::Debug for Moves {
 
 impl Moves {
     /// Builds the table; each key must have only one row.
-    pub fn new(mut rows: Vec<Row>, secret: Secret, digest: String) -> Moves {
+    pub fn new(mut rows: Vec<Row>, replicas: usize, secret: Secret, digest: String) -> Moves {
         rows.sort_unstable();
         let bits = (rows.len() + 1).next_power_of_two().trailing_zeros().max(1);
         let begin =
@@ -79,17 +120,27 @@ impl Moves {
         Moves {
             secret,
             digest,
+            replicas,
             begin: begin.collect(),
             bits,
             hashes: rows.iter().map(|row| row.hash).collect(),
-            places: rows.iter().map(|row| (row.old, row.new)).collect(),
+            places: rows
+                .iter()
+                .flat_map(|row| [row.old, row.new])
+                .flat_map(|homes| homes.places(replicas).to_vec())
+                .collect(),
             clear: rows.iter().map(|row| [row.old_clear, row.new_clear].map(AtomicBool::new)).collect(),
         }
     }
 
     /// No keys: replicas are read and filled as the servers of moving keys are, and all of them are clear.
     pub fn of_replicas() -> Moves {
-        Moves::new(Vec::new(), Secret::default(), String::new())
+        Moves::new(Vec::new(), 1, Secret::default(), String::new())
+    }
+
+    /// Replicas of a key.
+    pub fn replicas(&self) -> usize {
+        self.replicas
     }
 
     /// Number of keys.
@@ -113,15 +164,20 @@ impl Moves {
     }
 
     fn row(&self, index: usize) -> Row {
-        let ((old, new), [old_clear, new_clear]) = (self.places[index], &self.clear[index]);
+        let ([old, new], [old_clear, new_clear]) = (self.sides(index), &self.clear[index]);
         Row { hash: self.hashes[index], old, new, old_clear: old_clear.load(SeqCst), new_clear: new_clear.load(SeqCst) }
     }
 
-    /// Index and servers of a key; none for the server that its hash selects.
-    pub fn find(&self, key: &[u8]) -> Option<(u32, [Option<usize>; 2])> {
+    /// Old and new servers of a key by its index.
+    fn sides(&self, index: usize) -> [Homes; 2] {
+        let places = &self.places[2 * self.replicas * index..][..2 * self.replicas];
+        [&places[..self.replicas], &places[self.replicas..]].map(Homes::of)
+    }
+
+    /// Index, old and new servers of a key.
+    pub fn find(&self, key: &[u8]) -> Option<(u32, [Homes; 2])> {
         let index = self.index(self.secret.hash(key))?;
-        let (old, new) = self.places[index];
-        Some((index as u32, [old, new].map(|server| (server != BY_HASH).then_some(server as usize))))
+        Some((index as u32, self.sides(index)))
     }
 
     fn index(&self, hash: u128) -> Option<usize> {
@@ -144,30 +200,33 @@ impl Moves {
     pub fn follows(&self, other: &Moves, turned: bool) -> bool {
         if self.secret != other.secret {
             // The plans hash keys by different secrets, so all keys must be where their hashes say.
-            let is_home = |row: Row| (if turned { row.new } else { row.old }) == BY_HASH && row.is_clear(turned);
-            return self.rows().all(|row| row.old == BY_HASH) && other.rows().all(is_home);
+            let is_home = |row: Row| {
+                (if turned { row.new } else { row.old }) == Homes::BY_HASH && row.is_clear(turned, self.replicas)
+            };
+            return self.rows().all(|row| row.old == Homes::BY_HASH) && other.rows().all(is_home);
         }
         let theirs = other.rows().all(|row| {
-            let begins_at = self.index(row.hash).map_or(BY_HASH, |index| self.places[index].0);
+            let begins_at = self.index(row.hash).map_or(Homes::BY_HASH, |index| self.sides(index)[0]);
             begins_at == if turned { row.new } else { row.old }
         });
-        let known = |hash: &u128| other.index(*hash).is_some();
-        theirs && self.hashes.iter().zip(&self.places).all(|(hash, (old, _))| *old == BY_HASH || known(hash))
+        theirs && self.rows().all(|row| row.old == Homes::BY_HASH || other.index(row.hash).is_some())
     }
 
     /// This plan as the successor of another. Servers that the other plan has not cleared stay unclear here, also for keys that only the
     /// other plan names.
     pub fn taking_over(&self, other: &Moves, turned: bool) -> Moves {
-        let is_clear = |row: &Row| row.is_clear(turned);
+        let is_clear = |row: &Row| row.is_clear(turned, self.replicas);
         let mut rows: Vec<Row> = self.rows().collect();
         if self.secret == other.secret {
             for row in &mut rows {
                 row.old_clear = other.index(row.hash).is_none_or(|index| is_clear(&other.row(index)));
             }
             let unnamed = other.rows().filter(|row| !is_clear(row) && self.index(row.hash).is_none());
-            rows.extend(unnamed.map(|row| Row { old_clear: false, ..Row::new(row.hash, BY_HASH, BY_HASH) }));
+            rows.extend(
+                unnamed.map(|row| Row { old_clear: false, ..Row::new(row.hash, Homes::BY_HASH, Homes::BY_HASH) }),
+            );
         }
-        Moves::new(rows, self.secret, self.digest.clone())
+        Moves::new(rows, self.replicas, self.secret, self.digest.clone())
     }
 }
 
@@ -176,13 +235,13 @@ mod tests {
     use super::*;
 
     fn moves(rows: &[Row]) -> Moves {
-        Moves::new(rows.to_vec(), Secret::of(b"sixteen bytes or more").unwrap(), format!("{rows:?}"))
+        Moves::new(rows.to_vec(), 1, Secret::of(b"sixteen bytes or more").unwrap(), format!("{rows:?}"))
     }
 
     /// A key that moves between two servers, neither of them selected by its hash.
     fn row(hash: u128, old: u32, new: u32) -> Row {
-        let by_hash = |server| if server == 0 { BY_HASH } else { server };
-        Row::new(hash << 64, by_hash(old), by_hash(new))
+        let home = |server| if server == 0 { Homes::BY_HASH } else { Homes::of(&[server]) };
+        Row::new(hash << 64, home(old), home(new))
     }
 
     #[test]
@@ -190,8 +249,9 @@ mod tests {
         let secret = Secret::of(b"sixteen bytes or more").unwrap();
         let names: Vec<String> = (0..1000).map(|number| format!("{number}-key")).collect();
         for count in [0, 1, 2, 3, 500] {
-            let rows = names[..count].iter().map(|name| Row::new(secret.hash(name.as_bytes()), 1, 2)).collect();
-            let moves = Moves::new(rows, secret, String::new());
+            let [old, new] = [1, 2].map(|server| Homes::of(&[server]));
+            let rows = names[..count].iter().map(|name| Row::new(secret.hash(name.as_bytes()), old, new)).collect();
+            let moves = Moves::new(rows, 1, secret, String::new());
             let found = |name: &&String| moves.find(name.as_bytes()).is_some();
             assert_eq!((moves.len(), names.iter().filter(found).count()), (count, count));
             assert!(names[..count].iter().all(|name| found(&name)));
@@ -236,5 +296,24 @@ mod tests {
         assert_eq!(clear(&third), [(1, true), (2, false), (4, false)]);
         second.cleared(2, Side::Old);
         assert_eq!(clear(&moves(&[]).taking_over(&second, false)), [(2, false)]);
+    }
+
+    #[test]
+    fn keeps_homes_of_replicas() {
+        let secret = Secret::of(b"sixteen bytes or more").unwrap();
+        let row = |hash: u128, old: &[u32], new: &[u32]| Row::new(hash << 64, Homes::of(old), Homes::of(new));
+        let moves = |rows: &[Row]| Moves::new(rows.to_vec(), 3, secret, format!("{rows:?}"));
+        let first = moves(&[row(1, &[], &[4, 2, 1]), row(2, &[0, 1, 2], &[])]);
+        assert!(first.rows().eq([row(1, &[], &[1, 2, 4]), row(2, &[2, 1, 0], &[])]));
+        // The order of servers does not matter, but each of them does.
+        assert!(moves(&[row(1, &[2, 4, 1], &[])]).follows(&first, true));
+        assert!(!moves(&[row(1, &[2, 4, 3], &[])]).follows(&first, true));
+        // A new server may be an old one, too: both sides must be clear.
+        let back = moves(&[row(1, &[1, 2, 4], &[])]);
+        for (old_clear, clear) in [(true, true), (false, false)] {
+            let first = moves(&[Row { old_clear, ..row(1, &[], &[4, 2, 1]) }]);
+            first.cleared(0, Side::New);
+            assert_eq!(back.taking_over(&first, true).row(0).old_clear, clear);
+        }
     }
 }

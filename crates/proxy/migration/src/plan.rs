@@ -12,7 +12,7 @@ use fanin_plan_files::plan::{self, PlanFile};
 use fanin_plan_files::printable;
 
 use super::Stage;
-use super::moves::{BY_HASH, Moves, Row};
+use super::moves::{Homes, Moves, Row};
 use fanin_proxy_observe::log::Secret;
 use fanin_proxy_routing::Router;
 
@@ -28,12 +28,23 @@ pub struct InvalidPlan {
     pub what: String,
 }
 
+/// A key of a table.
+struct TableKey {
+    /// Its first line.
+    line: u64,
+    name: Vec<u8>,
+    new: Homes,
+    was: Homes,
+}
+
 /// Pool for which a plan is read.
 pub struct Reader<'a> {
     /// Names of the pool's servers.
     pub names: Vec<&'a str>,
     /// Placement by hash.
     pub router: &'a Router,
+    /// Replicas of a key.
+    pub replicas: usize,
     /// Secret by which the log hashes keys, if it does.
     pub secret: Option<Secret>,
     /// Secret for plain keys: the same for all plans of a pool, so they can be compared.
@@ -66,7 +77,7 @@ impl Reader<'_> {
         let path = folder.join(placement::FILE);
         let read = placement::read_verified(&path, &digest, |table| self.rows(table));
         let (rows, secret) = read.map_err(|what| InvalidPlan { path, what })?;
-        Ok(Moves::new(rows, secret, digest))
+        Ok(Moves::new(rows, self.replicas, secret, digest))
     }
 
     /// Checks that the plan is for this cluster, and returns the digest of its table.
@@ -86,10 +97,11 @@ impl Reader<'_> {
                 printable(theirs.as_bytes())
             ));
         }
-        if replicas != 1 {
+        if replicas != self.replicas as u64 {
             return Err(format!(
-                "the plan has {replicas} replicas per key, a front end has one; use a plan made with \
-                 `key_value.replicas` of 1"
+                "the plan has {replicas} replicas per key, this pool has {}; use a plan made with `key_value.replicas` \
+                 of {}",
+                self.replicas, self.replicas
             ));
         }
         digest.ok_or_else(|| format!("it has no digest of {}; make the plan again", placement::FILE))
@@ -100,9 +112,9 @@ impl Reader<'_> {
         let mut reader = placement::Reader::new(table, Form::Written, self.names.len() as u32)?;
         let (mut rows, mut hashed) = (Vec::new(), None);
         let mut lines: Vec<(u128, u64)> = Vec::new();
-        while let Some(placement::Row { line, key, server: new, was }) = reader.next_row()? {
+        while let Some(TableKey { line, name, new, was }) = self.next_key(&mut reader)? {
             let at = |what: String| format!("line {line}: {what}");
-            let (name, new, was) = (KeyName::decode(key), new.unwrap_or(BY_HASH), was.unwrap_or(BY_HASH));
+            let name = KeyName::decode(&name);
             let is_hashed = matches!(name, KeyName::Hashed { .. });
             if *hashed.get_or_insert(is_hashed) != is_hashed {
                 return Err(at("some keys are hashed and others are not; use logs of one kind".into()));
@@ -112,13 +124,14 @@ impl Reader<'_> {
                 // Not a valid memcached key.
                 KeyName::Plain(key) if key.is_empty() || key.len() > LONGEST_KEY => continue,
                 KeyName::Plain(key) => {
-                    let router = self.router.server(&key) as u32;
-                    let canonical = |server| if server == router { BY_HASH } else { server };
+                    let servers = self.router.first_servers(&key, self.replicas);
+                    let by_hash = Homes::of(&servers.iter().map(|server| *server as u32).collect::<Vec<_>>());
+                    let canonical = |homes| if homes == by_hash { Homes::BY_HASH } else { homes };
                     (self.drawn.hash(&key), canonical(was), canonical(new))
                 }
             };
             lines.push((hash, line));
-            if is_hashed || (old, new) != (BY_HASH, BY_HASH) {
+            if is_hashed || (old, new) != (Homes::BY_HASH, Homes::BY_HASH) {
                 rows.push(Row::new(hash, old, new));
             }
         }
@@ -128,6 +141,31 @@ impl Reader<'_> {
         }
         let secret = self.secret.filter(|_| hashed == Some(true)).unwrap_or(self.drawn);
         Ok((rows, secret))
+    }
+
+    /// The next key of a table, from a row for each replica.
+    fn next_key<R: Read>(&self, table: &mut placement::Reader<R>) -> Result<Option<TableKey>, String> {
+        let Some(placement::Row { line, key, server, was }) = table.next_row()? else { return Ok(None) };
+        let (name, mut servers, mut old) = (key.to_vec(), vec![server], vec![was]);
+        for _ in 1..self.replicas {
+            let next = table.next_row()?.filter(|row| row.key == name).ok_or_else(|| {
+                format!("line {line}: the key has fewer rows than its {} replicas; make the plan again", self.replicas)
+            })?;
+            servers.push(next.server);
+            old.push(next.was);
+        }
+        let homes = |servers: Vec<Option<u32>>| {
+            let known: Vec<u32> = servers.iter().copied().flatten().collect();
+            let is_whole = known.is_empty() || known.len() == self.replicas;
+            let differ = (1..known.len()).all(|place| !known[..place].contains(&known[place]));
+            (is_whole && differ).then(|| Homes::of(&known)).ok_or_else(|| {
+                format!(
+                    "line {line}: the {} replicas of the key need as many servers; make the plan again",
+                    self.replicas
+                )
+            })
+        };
+        Ok(Some(TableKey { line, name, new: homes(servers)?, was: homes(old)? }))
     }
 
     /// The hash, if it is by this front end's secret.
@@ -143,10 +181,12 @@ impl Reader<'_> {
     }
 }
 
-/// The server that the hash of a logged key selects, if the name contains the key.
-pub fn by_hash(name: &[u8], router: &Router) -> Option<u32> {
+/// The servers that the hash of a logged key selects for this number of replicas, if the name contains the key.
+pub fn by_hash(name: &[u8], replicas: usize, router: &Router) -> Option<Vec<u32>> {
     match KeyName::decode(name) {
-        KeyName::Plain(key) => Some(router.server(&key) as u32),
+        KeyName::Plain(key) => {
+            Some(router.first_servers(&key, replicas).into_iter().map(|server| server as u32).collect())
+        }
         KeyName::Hashed { .. } => None,
     }
 }
@@ -163,16 +203,27 @@ mod tests {
         let router = Router::new(Placement::WORDS[0].1, Hash::Fnv1a64, &servers);
         let drawn = Secret::of(b"sixteen bytes or more").unwrap();
         let names = servers.iter().map(|server| server.name.as_str()).collect();
-        let reader = Reader { names, router: &router, secret: None, drawn };
+        let reader = Reader { names, router: &router, replicas: 1, secret: None, drawn };
         let by_hash = router.server(b"1-key") as u32 + 1;
         let other = by_hash % 4 + 1;
         let read = |new: u32, was: &str| {
             let table = format!("key,server,was\n1-key,{new},{was}\n");
             reader.rows(table.as_bytes()).unwrap().0.first().map(|row| (row.old, row.new))
         };
-        assert_eq!(read(other, &by_hash.to_string()), Some((BY_HASH, other - 1)));
-        assert_eq!(read(other, ""), Some((BY_HASH, other - 1)));
-        assert_eq!(read(by_hash, &other.to_string()), Some((other - 1, BY_HASH)));
+        let at = |server: u32| Homes::of(&[server - 1]);
+        assert_eq!(read(other, &by_hash.to_string()), Some((Homes::BY_HASH, at(other))));
+        assert_eq!(read(other, ""), Some((Homes::BY_HASH, at(other))));
+        assert_eq!(read(by_hash, &other.to_string()), Some((at(other), Homes::BY_HASH)));
         assert_eq!((read(by_hash, ""), read(by_hash, &by_hash.to_string())), (None, None));
+        // Of two replicas, in any order.
+        let reader = Reader { replicas: 2, ..reader };
+        let read = |rows: &str| reader.rows(format!("key,server,was\n{rows}").as_bytes()).map(|(rows, _)| rows);
+        let [one, two, three] = [0, 1, 2].map(|place| router.first_servers(b"1-key", 3)[place] as u32 + 1);
+        let moved = Row::new(drawn.hash(b"1-key"), Homes::BY_HASH, Homes::of(&[one - 1, three - 1]));
+        assert_eq!(read(&format!("1-key,{three},{two}\n1-key,{one},{one}\n")), Ok(vec![moved]));
+        assert_eq!(read(&format!("1-key,{two},\n1-key,{one},\n")), Ok(Vec::new()));
+        for rows in ["1-key,1,\n", "1-key,1,\n2-key,2,\n", "1-key,1,\n1-key,1,\n", "1-key,1,2\n1-key,2,\n"] {
+            assert!(read(rows).unwrap_err().starts_with("line 2: the "), "{rows}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::moves::Row;
+use super::moves::{Homes, Row};
 use super::plan::{InvalidPlan, Reader};
 use super::{MigrationState, Moves, Stage};
 use fanin_proxy_net::Address;
@@ -21,8 +21,10 @@ use fanin_proxy_observe::log::Secret;
 /// Subfolder of a plan's folder.
 const EMBEDDED: &str = "carried";
 const STATE: &str = "state.json";
-/// Bytes of a row of the table: a hash and two servers.
-const ROW: usize = 16 + 4 + 4;
+/// Bytes of a row of the table: a hash, and the old and new servers of its replicas.
+const fn row_bytes(replicas: usize) -> usize {
+    16 + 2 * 4 * replicas
+}
 
 /// Progress of one pool.
 #[derive(Debug, Clone)]
@@ -43,12 +45,19 @@ struct State {
     table: u64,
     placement_sha256: String,
     stage: String,
+    #[serde(default = "one")]
+    replicas: usize,
     /// Whether no requests of earlier stages are open.
     #[serde(default)]
     settled: bool,
     /// The placement by hash depends on these.
     servers: Vec<String>,
     router: String,
+}
+
+/// Replicas of a key in files of versions that knew no others.
+fn one() -> usize {
+    1
 }
 
 impl Progress {
@@ -76,22 +85,27 @@ impl Progress {
             Err(error) => return Err(unfit(&path, error.to_string())),
         };
         let stage = Stage::of_word(&state.stage).ok_or_else(|| unfit(&path, damaged(&"unknown stage")))?;
-        if state.servers != reader.names || state.router != reader.router.fingerprint() {
-            let what = "the current plan is for other servers or another hash than this pool's; restore the pool's \
-                        `servers`, `hash` and `placement`";
+        let is_same = state.servers == reader.names && state.replicas == reader.replicas;
+        if !is_same || state.router != reader.router.fingerprint() {
+            let what = "the current plan is for other servers, replicas or another hash than this pool's; restore the \
+                        pool's `servers`, `replicas`, `hash` and `placement`";
             return Err(unfit(&path, what.to_owned()));
         }
         (self.table, self.settled) = (state.table, state.settled);
         let (table, clear) = (self.path("table"), self.path("clear"));
         let rows = fs::read(&table).map_err(|error| unfit(&table, error.to_string()))?;
         self.clear = fs::read(&clear).map_err(|error| unfit(&clear, error.to_string()))?;
-        let (secret, rows) = parse(&rows, &self.clear).ok_or_else(|| unfit(&table, damaged(&"incomplete")))?;
+        let (secret, rows) =
+            parse(&rows, &self.clear, state.replicas).ok_or_else(|| unfit(&table, damaged(&"incomplete")))?;
         if secret.id() != 0 && reader.secret != Some(secret) {
             let what =
                 format!("its keys are hashed with the secret {:08x}; set that secret's file in `[log]`", secret.id());
             return Err(unfit(&table, what));
         }
-        Ok(Some(MigrationState { moves: Arc::new(Moves::new(rows, secret, state.placement_sha256)), stage }))
+        Ok(Some(MigrationState {
+            moves: Arc::new(Moves::new(rows, state.replicas, secret, state.placement_sha256)),
+            stage,
+        }))
     }
 
     /// Writes a new state, before threads act on it; with `new`, also its table.
@@ -135,6 +149,7 @@ impl Progress {
             table: self.table,
             placement_sha256: plan_state.moves.digest.clone(),
             stage: plan_state.stage.word().to_owned(),
+            replicas: plan_state.moves.replicas(),
             settled,
             servers: reader.names.iter().map(|name| (*name).to_owned()).collect(),
             router: reader.router.fingerprint(),
@@ -220,25 +235,28 @@ fn table(moves: &Moves) -> Vec<u8> {
     let mut bytes = moves.secret.to_bytes().to_vec();
     for row in moves.rows() {
         bytes.extend_from_slice(&row.hash.to_le_bytes());
-        bytes.extend([row.old, row.new].iter().flat_map(|server| server.to_le_bytes()));
+        for homes in [row.old, row.new] {
+            bytes.extend(homes.places(moves.replicas()).iter().flat_map(|server| server.to_le_bytes()));
+        }
     }
     bytes
 }
 
 /// Decodes both.
-fn parse(table: &[u8], clear: &[u8]) -> Option<(Secret, Vec<Row>)> {
+fn parse(table: &[u8], clear: &[u8], replicas: usize) -> Option<(Secret, Vec<Row>)> {
     let (secret, rest) = table.split_first_chunk()?;
-    if rest.len() != ROW * clear.len() {
+    if rest.len() != row_bytes(replicas) * clear.len() {
         return None;
     }
     let row = |(bytes, clear): (&[u8], &u8)| {
         let (hash, rest) = bytes.split_first_chunk()?;
-        let (old, rest) = rest.split_first_chunk()?;
-        let new = rest.first_chunk()?;
-        let (hash, [old, new]) = (u128::from_le_bytes(*hash), [*old, *new].map(u32::from_le_bytes));
+        let servers: Vec<u32> = rest.as_chunks().0.iter().map(|server| u32::from_le_bytes(*server)).collect();
+        let (hash, (old, new)) = (u128::from_le_bytes(*hash), servers.split_at(replicas));
+        let [old, new] = [old, new].map(Homes::of);
         Some(Row { hash, old, new, old_clear: clear & 1 > 0, new_clear: clear & 2 > 0 })
     };
-    Some((Secret::from_bytes(secret), rest.chunks_exact(ROW).zip(clear).map(row).collect::<Option<_>>()?))
+    let rows = rest.chunks_exact(row_bytes(replicas)).zip(clear);
+    Some((Secret::from_bytes(secret), rows.map(row).collect::<Option<_>>()?))
 }
 
 /// Replaces a file, readable by its owner only; the bytes are on disk when this returns.
@@ -263,14 +281,15 @@ mod tests {
         let servers = [Weighted { name: "a".into(), weight: 1 }, Weighted { name: "b".into(), weight: 1 }];
         let router = Router::new(Placement::WORDS[0].1, Hash::Fnv1a64, &servers);
         let secret = Secret::drawn().unwrap();
-        let reader = Reader { names: vec!["a", "b"], router: &router, secret: None, drawn: secret };
+        let reader = Reader { names: vec!["a", "b"], router: &router, replicas: 1, secret: None, drawn: secret };
         let progress = || Progress::new(folder.path(), "p/q", &Address::Ip("127.0.0.1:1".parse().unwrap()));
         let mut writes = progress();
         assert!(progress().read(&reader).unwrap().is_none());
         for (count, stage) in [(3u32, Stage::Begin), (0, Stage::Begin), (2, Stage::Over)] {
-            let rows = (0..count).map(|number| Row::new(u128::from(number), 0, 1)).collect();
-            let plan_state =
-                MigrationState { moves: Arc::new(Moves::new(rows, secret, format!("digest {count}"))), stage };
+            let [old, new] = [0, 1].map(|server| Homes::of(&[server]));
+            let rows = (0..count).map(|number| Row::new(u128::from(number), old, new)).collect();
+            let moves = Moves::new(rows, 1, secret, format!("digest {count}"));
+            let plan_state = MigrationState { moves: Arc::new(moves), stage };
             writes.reach(&plan_state, &reader, true).unwrap();
             if count > 0 {
                 plan_state.moves.cleared(1, Side::New);
@@ -282,9 +301,18 @@ mod tests {
         }
         let other = Reader { names: vec!["b", "a"], ..reader };
         assert!(progress().read(&other).unwrap_err().what.contains("other servers"));
+        let other = Reader { names: vec!["a", "b"], replicas: 2, ..reader };
+        assert!(progress().read(&other).unwrap_err().what.contains("replicas"));
         let place = folder.path().join("carried/p_q@127.0.0.1:1");
         assert_eq!(fs::read_dir(&place).unwrap().count(), 3, "files of tables that are over are removed");
         fs::write(place.join("table-3"), [0; 25]).unwrap();
         assert!(progress().read(&reader).unwrap_err().what.contains("damaged"));
+        // Several replicas, some by the keys' hashes.
+        let rows =
+            vec![Row::new(5, Homes::BY_HASH, Homes::of(&[1, 0])), Row::new(7, Homes::of(&[0, 1]), Homes::BY_HASH)];
+        let moves = Arc::new(Moves::new(rows.clone(), 2, secret, "digest".to_owned()));
+        let mut writes = Progress::new(folder.path(), "two", &Address::Ip("127.0.0.1:1".parse().unwrap()));
+        writes.reach(&MigrationState { moves, stage: Stage::Move }, &other, true).unwrap();
+        assert!(writes.read(&other).unwrap().unwrap().moves.rows().eq(rows));
     }
 }

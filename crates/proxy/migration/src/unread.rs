@@ -39,6 +39,8 @@ impl UnreadKeys {
             if let KeyName::Plain(key) = KeyName::decode(row.key)
                 && key.len() <= LONGEST_KEY
                 && moves.find(&key).is_some_and(|(_, [old, new])| old != new)
+                // A key has a row for each replica.
+                && keys.last() != Some(&key)
             {
                 keys.push(key);
             }

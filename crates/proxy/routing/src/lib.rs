@@ -14,6 +14,8 @@ use rendezvous::Rendezvous;
 use sha2::{Digest, Sha256};
 pub use weighted::Weighted;
 
+/// Most replicas of a key.
+pub const MOST_REPLICAS: usize = 4;
 /// Number of keys by which routers are compared.
 const PROBES: u32 = 4096;
 
@@ -86,5 +88,22 @@ impl Router {
             Placed::Ketama(circle) => circle.each_server(self.hash.of(key), each),
             Placed::Rendezvous(draws) => draws.each_server(self.hash.of(key), each),
         }
+    }
+
+    /// The first servers of a key, at most this many.
+    pub fn first_servers(&self, key: &[u8], count: usize) -> Vec<usize> {
+        let mut servers = Vec::with_capacity(count);
+        self.each_server(key, |server| {
+            servers.push(server);
+            servers.len() < count
+        });
+        servers
+    }
+
+    /// Puts servers of a key in an order that depends on the key and on them alone, so that all front ends agree on the first one, and keys
+    /// on the same servers have different ones.
+    pub fn rank(&self, key: &[u8], servers: &mut [usize]) {
+        let hash = u64::from(self.hash.of(key)) << 32;
+        servers.sort_by_key(|server| rendezvous::mixed(hash | *server as u64));
     }
 }

@@ -59,7 +59,7 @@ fn score(draw: u64, weight: f64) -> f64 {
 }
 
 /// Mixes all bits (last step of SplitMix64).
-fn mixed(mut bits: u64) -> u64 {
+pub(super) fn mixed(mut bits: u64) -> u64 {
     bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -216,7 +216,8 @@ pub fn check_plans(settings: &Settings) -> Result<(), Problem> {
 fn check(pool: &Pool) -> Result<(), InvalidPlan> {
     let Some(plan) = pool.plan.as_ref().filter(|plan| !plan.is_new) else { return Ok(()) };
     let (names, router) = (pool.servers.iter().map(|server| server.weighted.name.as_str()).collect(), pool.router());
-    let reader = Reader { names, router: &router, secret: plan.secret, drawn: plan.drawn };
+    let (secret, drawn) = (plan.secret, plan.drawn);
+    let reader = Reader { names, router: &router, replicas: pool.replicas, secret, drawn };
     let plan_state = MigrationState { moves: plan.moves.clone(), stage: plan.stage };
     let goal = Goal { moves: plan.moves.clone(), stage: plan.stage };
     Goal::of_folder(&plan_state, &goal, plan, &reader).map(drop)
@@ -314,7 +315,8 @@ impl PoolMigration {
 
     fn reader(&self) -> Reader<'_> {
         let names = self.servers.iter().map(String::as_str).collect();
-        Reader { names, router: &self.router, secret: self.plan.secret, drawn: self.plan.drawn }
+        let (replicas, secret, drawn) = (self.plan_state.moves.replicas(), self.plan.secret, self.plan.drawn);
+        Reader { names, router: &self.router, replicas, secret, drawn }
     }
 
     /// Re-reads the plan if its files have changed, and returns whether it is valid.

@@ -44,15 +44,40 @@ impl<N: Net> Front<N> {
             return;
         }
         self.upstreams.pools_mut().iter_mut().for_each(Pool::follow_plan);
-        for pool in self.upstreams.current_slots().collect::<Vec<_>>() {
-            let copies = copies_of_unread(self.upstreams.pool(pool));
-            copies.into_iter().for_each(|copy| self.begin_migration(copy));
+        for slot in self.upstreams.current_slots().collect::<Vec<_>>() {
+            let pool = self.upstreams.pool(slot);
+            if pool.has_replicas() {
+                pool.take_unread().iter().for_each(|key| self.copy_by_plan(slot, key));
+                continue;
+            }
+            copies_of_unread(pool).into_iter().for_each(|copy| self.begin_migration(copy));
         }
     }
 
+    /// Copies a key with replicas to the servers that a plan adds.
+    pub(crate) fn copy_by_plan(&mut self, slot: usize, key: &[u8]) {
+        for copy in self.migrations.of_pool(slot, &self.upstreams).copies_by_plan(key, &self.context) {
+            if self.migrations.is_full() {
+                return;
+            }
+            self.begin_migration(copy);
+        }
+    }
+
+    /// Clears the servers of a key with replicas, which then is missing.
+    pub(crate) fn clear_key(&mut self, slot: usize, owner: Owner, key: &[u8]) {
+        let clears = self.migrations.of_pool(slot, &self.upstreams).clear(owner, key, &self.context);
+        self.begin_migration(clears);
+    }
+
     pub(crate) fn begin_migration(&mut self, migration: KeyMigration) {
+        let deletes = migration.failover.is_some() && migration.change.is_none();
         let (id, step) = self.migrations.begin(migration);
-        self.take_step(id, step);
+        if !deletes {
+            return self.take_step(id, step);
+        }
+        let actions = self.migrations.change_goes_on(id);
+        actions.into_iter().for_each(|action| self.carry_out(action));
     }
 
     /// Sends the next request of a migration.
@@ -118,19 +143,19 @@ impl<N: Net> Front<N> {
             return any;
         }
         let Some(slot) = self.clients.pool_of(multiget.client) else { return false };
-        let keys = keys_of_batch(multiget, get, batch, self.upstreams.pool(slot));
+        let pool = self.upstreams.pool(slot);
+        let keys = keys_of_batch(multiget, get, batch, pool);
+        let mut lack_copies = Vec::new();
+        if multiget.plan_state().is_some() {
+            multiget.each_of(batch, |_, key, _| lack_copies.extend(pool.lacks_copies(key).then(|| key.to_vec())));
+        }
         let any = !keys.is_empty();
         for key in keys {
-            let (tenant, touched) = (self.tenant_of(key.owner.client), key.touched);
+            let tenant = self.tenant_of(key.owner.client);
             let migration = self.migrations.of_pool(slot, &self.upstreams).of_batch(key, tenant, &self.context);
-            if !touched {
-                self.begin_migration(migration);
-                continue;
-            }
-            let (id, _) = self.migrations.begin(migration);
-            let actions = self.migrations.delete_next_copy(id);
-            actions.into_iter().for_each(|action| self.carry_out(action));
+            self.begin_migration(migration);
         }
+        lack_copies.iter().for_each(|key| self.copy_by_plan(slot, key));
         any
     }
 
@@ -150,12 +175,16 @@ impl<N: Net> Front<N> {
             self.context.counters.replicas_retried.add(keys.len() as u64);
         }
         for (place, key) in keys {
+            let owner = Owner { client: recipient.client, whose: Whose::Batch { get, batch, slot: place } };
+            if with_cas && self.upstreams.pool(slot).must_clear(&key) {
+                self.clear_key(slot, owner, &key);
+                continue;
+            }
             if with_cas {
                 let of = PlaceInBatch { get, batch, place };
                 self.primary_reads.read_key_again(slot, recipient, of, &key, self.context.now);
                 continue;
             }
-            let owner = Owner { client: recipient.client, whose: Whose::Batch { get, batch, slot: place } };
             let of_pool = self.migrations.of_pool(slot, &self.upstreams);
             let migration = of_pool.read_other(owner, key, asked, &self.context);
             self.begin_migration(migration);

@@ -317,6 +317,12 @@ impl<N: Net> Front<N> {
         let Some(client) = self.clients.get_mut(id) else { return };
         let number = client.pool();
         let pool = self.upstreams.pool(number);
+        if get.time.is_none() && pool.must_clear(key) {
+            let to = Destination::Relay { quiet: false };
+            let response = client.expect_one(id, false, to, Shape::Values, Class::Get, &self.context).number;
+            let owner = Owner { client: id, whose: Whose::Client { number: response } };
+            return self.clear_key(number, owner, key);
+        }
         if pool.has_replicas() && any_replica_answers(get) {
             return self.ask_replica(id, number, key);
         }
@@ -370,6 +376,9 @@ impl<N: Net> Front<N> {
             hedges.sent(self.context.now, migration);
         }
         self.take_step(migration, step);
+        if self.upstreams.pool(pool).lacks_copies(key) {
+            self.copy_by_plan(pool, key);
+        }
     }
 
     /// Requests a key with replicas with a new time to live, which is a change: the copies have the old one.
@@ -419,7 +428,8 @@ impl<N: Net> Front<N> {
         let writes = pool.joins.then(|| Writes::group(key));
         writes.into_iter().for_each(|group| self.context.writes().wrote(group));
         let key_move = pool.key_move_of(place, changes(keyed)).filter(|_| keyed.shape() != Shape::Alone);
-        let fails_over = pool.fails_over() && changes(keyed);
+        let must_clear = keyed.shape() != Shape::Alone && pool.must_clear(key);
+        let fails_over = pool.fails_over() && (changes(keyed) || must_clear);
         let class = class(keyed, value);
         self.context.counters.meta_gets.add(u64::from(class == Class::Get));
         let held = fails_over || key_move.is_some_and(|key_move| !key_move.stage.is_turned());

@@ -65,7 +65,7 @@ impl<S> Hubs<S> {
             let before = keys.len();
             multiget.each_of(batch, |place, key, _| {
                 let has_hub = match pool.has_replicas() {
-                    true => has_hub(pool.members().primary(&pool.router, key)),
+                    true => has_hub(pool.primary(key)),
                     false => has_hub(multiget.server_of(batch)),
                 };
                 // The agents' protocol lacks some keys that old clients send.
@@ -218,7 +218,7 @@ impl<S> Hubs<S> {
             return true;
         }
         let asked = holder.and_then(|holder| hubs.server(holder));
-        let at_primary = || asked == Some(pool.members().primary(&pool.router, key));
+        let at_primary = || asked == Some(pool.primary(key));
         value.map_or_else(|| !at_primary(), |item| item.value.is_empty())
     }
 

@@ -85,10 +85,19 @@ pub struct Change {
 pub struct KeyFailover {
     /// The key's group, if it has replicas, and its incomplete write.
     pub open: Option<(u16, OpenWrite)>,
+    /// Servers that have yet to delete the key before it is changed: they may have older values, or be authoritative in a neighbouring stage
+    /// of a plan.
+    pub before: Vec<usize>,
+    /// Whether they have done so.
+    pub is_prepared: bool,
     /// Servers that have yet to delete the key.
     pub deletes: Vec<usize>,
     /// Servers that get the new value then.
     pub copies: Vec<usize>,
+    /// The key's index in a plan that names it, whose sides are clear then.
+    pub index: Option<u32>,
+    /// Whether the key, which is not changed, is missing then.
+    pub misses: bool,
     /// Places in the journals of these servers and the primary, in case they fail.
     pub reserved: Vec<Reserved>,
 }
@@ -481,12 +490,13 @@ mod tests {
     /// A migration of a key from server 0 to server 1, in this step; its servers are clear.
     fn migration(stage: Stage, step: Step, whose: Whose) -> KeyMigration {
         let secret = fanin_proxy_observe::log::Secret::of(b"sixteen bytes or more").unwrap();
+        let [old, new] = [0, 1].map(|server| fanin_proxy_migration::Homes::of(&[server]));
         let row = fanin_proxy_migration::moves::Row {
             old_clear: true,
             new_clear: true,
-            ..fanin_proxy_migration::moves::Row::new(1, 0, 1)
+            ..fanin_proxy_migration::moves::Row::new(1, old, new)
         };
-        let moves = Arc::new(Moves::new(vec![row], secret, String::new()));
+        let moves = Arc::new(Moves::new(vec![row], 1, secret, String::new()));
         let key_move = KeyMove { old: 0, new: 1, index: 0, stage };
         let client = fanin_proxy_core::memory::table::Table::default().insert(());
         let state = Arc::new(MigrationState { moves, stage });

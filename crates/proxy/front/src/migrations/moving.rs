@@ -220,7 +220,7 @@ impl Migrations {
     /// The change has been answered, or has failed and may have happened.
     pub fn change_responded(&mut self, id: Id) -> Vec<Action<'static>> {
         match self.table.get(id) {
-            Some(migration) if migration.failover.is_some() => self.delete_next_copy(id),
+            Some(migration) if migration.failover.is_some() => self.change_goes_on(id),
             _ => vec![Action::Next(id, Some(Step::DeleteCopy))],
         }
     }
@@ -243,7 +243,7 @@ impl Migrations {
         let Some(migration) = self.table.get_mut(id) else { return actions };
         let (_, server) = migration.servers;
         if migration.failover.is_some() {
-            let more = if is_done(come) { self.delete_next_copy(id) } else { self.copy_delete_fails(id, upstreams) };
+            let more = if is_done(come) { self.change_goes_on(id) } else { self.copy_delete_fails(id, upstreams) };
             actions.extend(more);
             return actions;
         }

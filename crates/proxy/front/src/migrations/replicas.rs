@@ -21,7 +21,7 @@ use crate::upstreams::{Upstreams, note_key};
 use fanin_proxy_core::memory::table::Id;
 use fanin_proxy_core::server_error::ServerError;
 use fanin_proxy_failover::{Reserved, Route};
-use fanin_proxy_migration::{KeyMove, MigrationState};
+use fanin_proxy_migration::{KeyMove, MigrationState, ReplicaMove, Side, Stage};
 use fanin_proxy_net::Net;
 use fanin_proxy_routing::writes::{OpenWrite, Writes};
 
@@ -42,6 +42,8 @@ pub struct KeyOfBatch {
     pub owner: Owner,
     pub key: Vec<u8>,
     pub touched: bool,
+    /// Whether its servers must be cleared first.
+    pub unclear: bool,
     primary: usize,
     /// The server that was asked.
     asked: usize,
@@ -57,12 +59,14 @@ pub fn keys_of_batch(multiget: &mut Multiget, get: Id, batch: u32, pool: &Pool) 
     let (client, asked) = (multiget.client, multiget.server_of(batch));
     let touched = multiget.retrieval() == Retrieval::Touch;
     let mut keys = Vec::new();
+    let all_unclear = multiget.unclear(batch);
     multiget.each_of(batch, |slot, key, size| {
-        let primary = pool.members().primary(&pool.router, key);
+        let primary = pool.primary(key);
+        let unclear = all_unclear.binary_search(&slot).is_ok();
         // An empty value may be a lease, also of a server that has become the primary since.
-        if touched || size == Some(0) || size.is_none() && primary != asked {
+        if touched || unclear || size == Some(0) || size.is_none() && primary != asked {
             let owner = Owner { client, whose: Whose::Batch { get, batch, slot } };
-            keys.push(KeyOfBatch { owner, key: key.to_vec(), touched, primary, asked });
+            keys.push(KeyOfBatch { owner, key: key.to_vec(), touched, unclear, primary, asked });
         }
     });
     multiget.waits_for(batch, keys.len());
@@ -73,7 +77,8 @@ pub fn keys_of_batch(multiget: &mut Multiget, get: Id, batch: u32, pool: &Pool) 
 pub struct OfPool<'a, S> {
     slot: usize,
     upstreams: &'a Upstreams<S>,
-    plan_state: &'a Arc<MigrationState>,
+    /// State of keys that no plan moves.
+    of_replicas: &'a Arc<MigrationState>,
 }
 
 impl<S> OfPool<'_, S> {
@@ -82,9 +87,10 @@ impl<S> OfPool<'_, S> {
     }
 
     fn migration(&self, owner: Owner, key: Vec<u8>, base64: bool, key_move: KeyMove, first: FirstStep) -> KeyMigration {
-        let (servers, plan_state) = (self.pool().servers_of(&key_move), self.plan_state.clone());
+        let (pool, servers) = (self.pool(), self.pool().servers_of(&key_move));
+        let plan_state = pool.plan_state().unwrap_or(self.of_replicas).clone();
         let mut migration = KeyMigration::new(owner, servers, key, base64, key_move, plan_state, first);
-        migration.members = Some(self.pool().members().clone());
+        migration.members = Some(pool.members().clone());
         migration
     }
 
@@ -112,16 +118,104 @@ impl<S> OfPool<'_, S> {
         tenant: Option<u32>,
         context: &Context<N>,
     ) -> FailoverChange {
-        let (members, group) = (self.pool().members(), Writes::group(key));
-        let route = members.route(&self.pool().router, key);
-        let open = members.has_replicas().then(|| (group, OpenWrite::new(context.writes(), group)));
+        let (pool, group) = (self.pool(), Writes::group(key));
+        let by_plan = pool.replica_move(key);
+        let route = pool.route(key, by_plan.as_ref());
+        let open = pool.has_replicas().then(|| (group, OpenWrite::new(context.writes(), group)));
         let reserved = tenant.map_or(Some(Vec::new()), |tenant| self.reserve(&route, tenant));
         let is_noted = reserved.is_some() && self.note_absent(&route, sent, open.is_none(), tenant);
-        let [deletes, copies] = [&route.deletes, &route.copies].map(|of| self.slots(of));
-        let key_move = KeyMove::between_replicas(route.primary, route.primary);
+        let stores = first.change.as_ref().is_some_and(|change| change.stores);
+        let copies = if stores { self.copies_of(&route, by_plan.as_ref()) } else { Vec::new() };
+        let unclear = by_plan.as_ref().map_or(Vec::new(), ReplicaMove::unclear);
+        let (before, deletes) = self.deletions(&route, by_plan.as_ref(), &unclear);
+        let mut failover = KeyFailover {
+            open,
+            before: self.slots(&before),
+            is_prepared: false,
+            deletes: self.slots(&deletes),
+            copies: self.slots(&copies),
+            reserved: reserved.unwrap_or_default(),
+            index: by_plan.filter(|_| is_noted).map(|by_plan| by_plan.index),
+            misses: unclear.contains(&route.primary),
+        };
+        let key_move = KeyMove::between_replicas(route.primary, route.primary, true);
+        let changes = first.change.is_some();
         let mut migration = self.migration(owner, sent.bytes.to_vec(), sent.base64, key_move, first);
-        migration.failover = Some(KeyFailover { open, deletes, copies, reserved: reserved.unwrap_or_default() });
+        match failover.before.pop_if(|_| changes) {
+            Some(server) => {
+                migration.begin_step(Step::DeleteCopy);
+                migration.servers.1 = server;
+            }
+            None => failover.is_prepared = changes,
+        }
+        migration.failover = Some(failover);
         FailoverChange { migration, is_noted }
+    }
+
+    /// The servers that delete a key before it is changed, and afterwards; the last ones first.
+    fn deletions(&self, route: &Route, by_plan: Option<&ReplicaMove>, unclear: &[usize]) -> (Vec<usize>, Vec<usize>) {
+        let mut deletes = route.deletes.clone();
+        let Some(by_plan) = by_plan else { return (Vec::new(), deletes) };
+        let in_use = |server: &usize| *server == route.primary || deletes.contains(server);
+        let mut before: Vec<usize> = unclear.iter().copied().filter(in_use).collect();
+        // The primary of threads and front ends on the other side of the cutover. It deletes the key again after the change, before the
+        // others do: they would get copies from it.
+        let others = by_plan.other_homes();
+        let other = (!others.is_empty()).then(|| self.pool().members().among(others, &[], false).primary);
+        if let Some(place) = other.and_then(|other| deletes.iter().position(|server| *server == other)) {
+            let first = deletes.remove(place);
+            deletes.push(first);
+            if !before.contains(&first) {
+                before.push(first);
+            }
+        }
+        (before, deletes)
+    }
+
+    /// The servers that get a copy of a stored value.
+    fn copies_of(&self, route: &Route, by_plan: Option<&ReplicaMove>) -> Vec<usize> {
+        match by_plan {
+            Some(by_plan) if !by_plan.makes_copies() => Vec::new(),
+            // The new servers are clear when they have deleted the key.
+            Some(by_plan) if by_plan.stage == Stage::Move => {
+                self.pool().members().among(by_plan.homes(), &by_plan.others(), true).copies
+            }
+            _ => route.copies.clone(),
+        }
+    }
+
+    /// Clears the servers of a key that may have older values; then the key is missing.
+    pub fn clear<N: Net<Socket = S>>(&self, owner: Owner, key: &[u8], context: &Context<N>) -> KeyMigration {
+        let first = Step::DeleteCopy.into();
+        let mut migration = self.change_of(owner, key, SentKey::plain(key), first, None, context).migration;
+        migration.failover.iter_mut().for_each(|failover| failover.misses = true);
+        migration
+    }
+
+    /// Copies of a key that a plan moves, at its new servers. If these may have older values, they delete the key first.
+    pub fn copies_by_plan<N: Net<Socket = S>>(&self, key: &[u8], context: &Context<N>) -> Vec<KeyMigration> {
+        let pool = self.pool();
+        let Some(by_plan) = pool.replica_move(key).filter(|by_plan| by_plan.stage == Stage::Move) else {
+            return Vec::new();
+        };
+        let route = pool.members().among(by_plan.homes(), &by_plan.others(), true);
+        let joining =
+            |servers: &[usize]| by_plan.joining().filter(|server| servers.contains(server)).collect::<Vec<_>>();
+        let owner = Owner { client: Id::NOBODY, whose: Whose::Nobody };
+        if by_plan.has_copies() {
+            let copy = |server| self.read_and_copy(owner, key.to_vec(), route.primary, server);
+            return joining(&route.copies).into_iter().map(copy).collect();
+        }
+        // Before it is read, the old servers must be cleared, too.
+        if !by_plan.unclear().is_empty() {
+            return Vec::new();
+        }
+        let mut clears = self.clear(owner, key, context);
+        if let Some(failover) = &mut clears.failover {
+            failover.deletes = self.slots(&joining(&route.deletes));
+            failover.copies = self.slots(&joining(&route.copies));
+        }
+        vec![clears]
     }
 
     /// Notes a key that a tenant changes for the servers that are away. Without replicas, the primary must delete it, too, when they are
@@ -147,10 +241,16 @@ impl<S> OfPool<'_, S> {
         servers.iter().map(|server| self.pool().server(*server)).collect()
     }
 
+    /// Between the primary and a copy of a key.
+    fn between_replicas(&self, key: &[u8], primary: usize, copy: usize) -> KeyMove {
+        let by_plan = self.pool().replica_move(key);
+        KeyMove::between_replicas(primary, copy, by_plan.is_none_or(|by_plan| by_plan.makes_copies()))
+    }
+
     /// A get of a key from the replica with the fewest outstanding requests; and whether that is a copy's.
     pub fn get<N: Net<Socket = S>>(&self, owner: Owner, key: &[u8], context: &mut Context<N>) -> (KeyMigration, bool) {
         let (primary, copy, step) = self.choose_replica(key, context);
-        let key_move = KeyMove::between_replicas(primary, copy);
+        let key_move = self.between_replicas(key, primary, copy);
         (self.migration(owner, key.to_vec(), false, key_move, step.into()), copy != primary)
     }
 
@@ -179,6 +279,9 @@ impl<S> OfPool<'_, S> {
         failed: usize,
         context: &Context<N>,
     ) -> KeyMigration {
+        if self.pool().must_clear(&key) {
+            return self.clear(owner, &key, context);
+        }
         let route = self.upstreams.readable(self.slot, &key, context.writes());
         let copy = route.copies.iter().copied().find(|copy| *copy != failed);
         let (step, copy) = match copy {
@@ -186,7 +289,7 @@ impl<S> OfPool<'_, S> {
             Some(copy) => (Step::Copy, copy),
             None => (Step::Old, route.primary),
         };
-        let key_move = KeyMove::between_replicas(route.primary, copy);
+        let key_move = self.between_replicas(&key, route.primary, copy);
         let mut migration = self.migration(owner, key, false, key_move, step.into());
         migration.failures = 1;
         migration
@@ -200,7 +303,7 @@ impl<S> OfPool<'_, S> {
         asked: Option<usize>,
         context: &Context<N>,
     ) -> KeyMigration {
-        let primary = self.pool().members().primary(&self.pool().router, &key);
+        let primary = self.pool().primary(&key);
         let readable = || self.upstreams.readable(self.slot, &key, context.writes());
         let copy = asked.filter(|asked| readable().copies.contains(asked));
         self.read_and_copy(owner, key, primary, copy.unwrap_or(primary))
@@ -209,7 +312,8 @@ impl<S> OfPool<'_, S> {
     /// A read of a key at its primary, which copies it to the server that was asked and lacks it.
     fn read_and_copy(&self, owner: Owner, key: Vec<u8>, primary: usize, asked: usize) -> KeyMigration {
         let step = if primary == asked { Step::Old } else { Step::Copy };
-        self.migration(owner, key, false, KeyMove::between_replicas(primary, asked), step.into())
+        let key_move = self.between_replicas(&key, primary, asked);
+        self.migration(owner, key, false, key_move, step.into())
     }
 
     /// A read of a key of a batch that its server lacks; or a change that deletes the copies of a touched one of a tenant.
@@ -219,7 +323,10 @@ impl<S> OfPool<'_, S> {
         tenant: Option<u32>,
         context: &Context<N>,
     ) -> KeyMigration {
-        let KeyOfBatch { owner, key, touched, primary, asked } = of;
+        let KeyOfBatch { owner, key, touched, unclear, primary, asked } = of;
+        if unclear && !touched {
+            return self.clear(owner, &key, context);
+        }
         if touched {
             let first = Step::DeleteCopy.into();
             return self.change_of(owner, &key, SentKey::plain(&key), first, tenant, context).migration;
@@ -249,7 +356,7 @@ pub struct Hedge {
 impl Migrations {
     /// Migrations of the keys of a pool with failover, by its slot.
     pub fn of_pool<'a, S>(&'a self, slot: usize, upstreams: &'a Upstreams<S>) -> OfPool<'a, S> {
-        OfPool { slot, upstreams, plan_state: &self.of_replicas }
+        OfPool { slot, upstreams, of_replicas: &self.of_replicas }
     }
 
     /// Begins a change of a key of a pool with failover; returns its first step. Without room to note it, there is none, but a refusal for
@@ -265,11 +372,22 @@ impl Migrations {
         Err(refusal)
     }
 
-    /// A change in a pool with failover has been answered or has failed: other servers delete the key.
-    pub fn delete_next_copy(&mut self, id: Id) -> Vec<Action<'static>> {
+    /// The next step of a change in a pool with failover, when the last one has been answered or has failed: servers delete the key before
+    /// the change, and others after it.
+    pub fn change_goes_on(&mut self, id: Id) -> Vec<Action<'static>> {
         let Some(migration) = self.table.get_mut(id) else { return Vec::new() };
         let Some(failover) = &mut migration.failover else { return Vec::new() };
-        match failover.deletes.pop() {
+        let mut next = failover.before.pop();
+        if next.is_none() && !std::mem::replace(&mut failover.is_prepared, true) {
+            let moves = &migration.plan_state.moves;
+            let sides = if migration.plan_state.stage.is_turned() { &[Side::Old, Side::New][..] } else { &[Side::Old] };
+            failover.index.into_iter().for_each(|index| sides.iter().for_each(|side| moves.cleared(index, *side)));
+            if migration.change.is_some() {
+                return vec![Action::Next(id, Some(Step::Change))];
+            }
+        }
+        next = next.or_else(|| failover.deletes.pop());
+        match next {
             Some(server) => {
                 migration.servers.1 = server;
                 vec![Action::Next(id, Some(Step::DeleteCopy))]
@@ -281,10 +399,10 @@ impl Migrations {
     /// The client gets the response; a stored value is then copied.
     fn change_ends(&mut self, id: Id) -> Vec<Action<'static>> {
         let Some(migration) = self.table.get_mut(id) else { return Vec::new() };
-        let stores = migration.change.as_ref().is_some_and(|change| change.stores);
-        let copies = migration.failover.take().map_or(Vec::new(), |failover| failover.copies);
-        let to = if stores { copies } else { Vec::new() };
-        self.deliver(id, Outcome::Done).into_iter().chain([Action::Copy { change: id, to }]).collect()
+        let Some(KeyFailover { copies, index, misses, .. }) = migration.failover.take() else { return Vec::new() };
+        index.into_iter().for_each(|index| migration.plan_state.moves.cleared(index, Side::New));
+        let outcome = if misses && migration.change.is_none() { Outcome::Missed } else { Outcome::Done };
+        self.deliver(id, outcome).into_iter().chain([Action::Copy { change: id, to: copies }]).collect()
     }
 
     /// Ends a change; returns the migrations that copy its value to servers.
@@ -311,7 +429,7 @@ impl Migrations {
     ) -> Option<Action<'static>> {
         let migration = self.table.get_mut(id)?;
         let failover = migration.failover.as_mut()?;
-        failover.copies.clear();
+        (failover.copies, failover.index) = (Vec::new(), None);
         if matches!(trouble, ServerError::Down | ServerError::Busy) {
             // It was not sent.
             failover.deletes.clear();
@@ -324,11 +442,17 @@ impl Migrations {
     pub(super) fn copy_delete_fails<S>(&mut self, id: Id, upstreams: &Upstreams<S>) -> Vec<Action<'static>> {
         let Some(migration) = self.table.get_mut(id) else { return Vec::new() };
         let server = migration.servers.1;
-        if let Some(failover) = &mut migration.failover {
-            failover.copies.retain(|copy| *copy != server);
-        }
         let mut actions = vec![key_is_uncertain(migration, server, upstreams)];
-        actions.extend(self.delete_next_copy(id));
+        let Some(failover) = &mut migration.failover else { return actions };
+        failover.copies.retain(|copy| *copy != server);
+        failover.index = None;
+        if !failover.is_prepared {
+            // The key has not been changed or read.
+            actions.extend(self.deliver(id, Outcome::Failed(ServerError::Down.text().as_bytes())));
+            actions.push(Action::Next(id, None));
+            return actions;
+        }
+        actions.extend(self.change_goes_on(id));
         actions
     }
 

@@ -120,7 +120,8 @@ impl Multiget {
                 return None;
             }
             let (place, plainly) = (pool.place(key), asked == Retrieval::Plain);
-            moving |= matches!(place, Location::Moving(_));
+            moving |=
+                matches!(place, Location::Moving(_)) || pool.replica_move(key).is_some_and(|one| one.is_under_way());
             let server = chosen.next().map_or_else(|| place.asked_of(plainly), |replica| replica.0 as usize);
             let number = &mut spare.of_server[server];
             if *number == u16::MAX {
@@ -128,7 +129,7 @@ impl Multiget {
                 batches.push(Batch { server: server as u32, ..Batch::default() });
             }
             let batch = &mut batches[*number as usize];
-            if pool.is_unclear(&place, plainly) {
+            if pool.is_unclear(key, &place, plainly) {
                 batch.unclear.push(batch.count as u32);
             }
             batch.count += 1;

@@ -13,8 +13,8 @@ use fanin_proxy_core::clock::{Nanos, nanos};
 use fanin_proxy_core::memory::Charge;
 use fanin_proxy_core::memory::table::Id;
 use fanin_proxy_core::server_error::ServerError;
-use fanin_proxy_failover::Members;
-use fanin_proxy_migration::{KeyMove, Location, MigrationState};
+use fanin_proxy_failover::{Members, Route};
+use fanin_proxy_migration::{KeyMove, Location, MigrationState, ReplicaMove, Stage};
 use fanin_proxy_observe::metrics::PoolFigures;
 use fanin_proxy_routing::Router;
 use fanin_proxy_state::shared::PoolState;
@@ -105,13 +105,47 @@ impl Pool {
     /// Location of a key.
     pub fn place(&self, key: &[u8]) -> Location {
         match &self.plan_state {
-            None => Location::At(self.members.primary(&self.router, key)),
-            Some(plan_state) => plan_state.place(key, &self.router),
+            Some(plan_state) if !self.has_replicas() => plan_state.place(key, &self.router),
+            _ => Location::At(self.primary(key)),
         }
     }
 
+    /// The move of a key with replicas, if the plan names it.
+    pub fn replica_move(&self, key: &[u8]) -> Option<ReplicaMove> {
+        self.plan_state.as_ref().filter(|_| self.has_replicas())?.replicas_of(key, &self.router)
+    }
+
+    /// The server that has the value of a key with replicas, or of one that no plan moves.
+    pub fn primary(&self, key: &[u8]) -> usize {
+        match self.replica_move(key) {
+            Some(key_move) => self.members.among(key_move.homes(), &[], false).primary,
+            None => self.members.primary(&self.router, key),
+        }
+    }
+
+    /// Servers of a key with replicas, or of one that no plan moves.
+    pub fn route(&self, key: &[u8], key_move: Option<&ReplicaMove>) -> Route {
+        match key_move {
+            Some(key_move) => self.members.among(key_move.homes(), &key_move.others(), key_move.has_copies()),
+            None => self.members.route(&self.router, key),
+        }
+    }
+
+    /// Whether a key with replicas must be copied to servers that a plan adds, which may have older values.
+    pub fn lacks_copies(&self, key: &[u8]) -> bool {
+        self.replica_move(key).is_some_and(|key_move| key_move.stage == Stage::Move && !key_move.has_copies())
+    }
+
+    /// Whether servers of a key with replicas must be cleared before it is read.
+    pub fn must_clear(&self, key: &[u8]) -> bool {
+        self.replica_move(key).is_some_and(|key_move| !key_move.unclear().is_empty())
+    }
+
     /// Whether the server to ask may hold something older than the key's last change.
-    pub fn is_unclear(&self, place: &Location, plainly: bool) -> bool {
+    pub fn is_unclear(&self, key: &[u8], place: &Location, plainly: bool) -> bool {
+        if self.has_replicas() {
+            return self.must_clear(key);
+        }
         let (Location::Moving(key_move), Some(plan_state)) = (place, &self.plan_state) else { return false };
         !plan_state.moves.is_clear(key_move.index, key_move.side_asked(plainly))
     }

@@ -11,7 +11,7 @@ impl<S> Upstreams<S> {
     /// Servers that have a key's value: during a write only the primary.
     pub fn readable(&self, pool: usize, key: &[u8], writes: &Writes) -> Route {
         let from = self.pool(pool);
-        let mut route = from.members().route(&from.router, key);
+        let mut route = from.route(key, from.replica_move(key).as_ref());
         if writes.is_open(Writes::group(key)) {
             route.copies.clear();
         }

@@ -10,14 +10,17 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fanin_daemon::Settings;
-use fanin_daemon::machine::{Front, Shared};
+use fanin_daemon::machine::{Front, PoolMigration, Shared, Stage, begin};
+use fanin_daemon::routing::Router;
 use fanin_memcache::{Limits, Lines, Next, Request};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
+use tempfile::TempDir;
 
 use super::world::{Scripted, World};
-use super::{MS, TIMEOUT, each_case, versions};
+use super::{MS, TIMEOUT, each_case, in_memory, versions};
+use crate::migration::{write_replica_plan, write_stage};
 use crate::store::Store;
 
 const SERVERS: usize = 4;
@@ -76,9 +79,17 @@ struct Server {
     ending: Vec<(Vec<u8>, Option<Arc<()>>)>,
 }
 
+/// A plan that a front end carries out.
+struct Planned {
+    folder: TempDir,
+    kept: Vec<PoolMigration>,
+    router: Router,
+}
+
 struct Case {
     random: StdRng,
     now: u64,
+    planned: Option<Planned>,
     threads: Vec<Thread>,
     shared: Arc<Shared>,
     servers: Vec<Server>,
@@ -93,6 +104,11 @@ struct Case {
 
 impl Case {
     fn new(case: u64, setting: &str) -> Case {
+        Case::with_plan(case, setting, None)
+    }
+
+    /// With a folder of plans, which has an empty one.
+    fn with_plan(case: u64, setting: &str, folder: Option<TempDir>) -> Case {
         let listed: Vec<String> = (1..=SERVERS).map(|server| format!("\"10.0.0.{server}:11211\"")).collect();
         let text = format!(
             "threads = {THREADS}\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nadmin = true\nservers = [{}]\n{setting}\n",
@@ -100,6 +116,10 @@ impl Case {
         );
         let settings = Settings::of_file("case.toml", &text).unwrap();
         let shared = Arc::new(Shared::new(&settings, 100));
+        let planned = folder.map(|folder| {
+            let kept = begin(&settings, &shared).unwrap();
+            Planned { folder, kept, router: settings.pools[0].router() }
+        });
         let addresses: Vec<_> = (1..=SERVERS).map(|server| format!("10.0.0.{server}:11211").parse().unwrap()).collect();
         let threads = (0..THREADS).map(|number| {
             let world = Rc::new(RefCell::new(World::new(&addresses)));
@@ -112,6 +132,7 @@ impl Case {
         Case {
             random: StdRng::seed_from_u64(case),
             now: 0,
+            planned,
             threads: threads.collect(),
             shared,
             servers: (0..SERVERS).map(|_| Server::default()).collect(),
@@ -395,7 +416,43 @@ impl Case {
                 self.executes_one_late(server);
             }
         }
+        for kept in self.planned.iter_mut().flat_map(|planned| &mut planned.kept) {
+            kept.step(&self.shared, self.now, false);
+        }
         (0..THREADS).for_each(|thread| self.turns(thread));
+    }
+
+    /// The stage of the plan, if it is settled.
+    fn stage(&self) -> &'static str {
+        self.planned.as_ref().and_then(|planned| planned.kept[0].stage()).map_or("on its way", Stage::word)
+    }
+
+    /// Writes a plan that moves each key from its servers by hash plus `from` to those plus `to`.
+    fn plans(&self, replicas: usize, from: usize, to: usize) {
+        let planned = self.planned.as_ref().unwrap();
+        let rows = (0..KEYS).flat_map(|number| {
+            let homes = planned.router.first_servers(key(number).as_bytes(), replicas);
+            let row = move |home: usize| {
+                format!("{},{},{}\n", key(number), (home + to) % SERVERS + 1, (home + from) % SERVERS + 1)
+            };
+            homes.into_iter().map(row)
+        });
+        let table = format!("key,server,was\n{}", rows.collect::<String>());
+        write_stage(planned.folder.path(), "begin");
+        write_replica_plan(planned.folder.path(), SERVERS, replicas, &table);
+    }
+
+    /// Goes to a stage, with random events meanwhile.
+    fn comes_to(&mut self, stage: &str, faults: u32) {
+        write_stage(self.planned.as_ref().unwrap().folder.path(), stage);
+        for round in 0.. {
+            assert!(round < 4000, "it does not come to {stage}, but is {}", self.stage());
+            self.happens(20, faults);
+            self.passes(20 * MS);
+            if self.stage() == stage {
+                return;
+            }
+        }
     }
 
     /// Everything works again: all servers come back into use, and everything is answered.
@@ -461,6 +518,35 @@ fn run(case: u64, setting: &str) -> [usize; 3] {
     case.happens(300, 0);
     assert_eq!(case.errors, before, "nothing fails when all servers are back");
     [case.reads, case.found, case.errors]
+}
+
+/// The same while keys move from servers to others, and on, and back.
+fn run_with_plans(case: u64, replicas: usize) -> [usize; 3] {
+    let folder = in_memory();
+    write_stage(folder.path(), "begin");
+    write_replica_plan(folder.path(), SERVERS, replicas, "key,server,was\n");
+    let setting = format!("replicas = {replicas}\nplan = \"{}\"", folder.path().display());
+    let mut case = Case::with_plan(case, &setting, Some(folder));
+    case.comes_to("over", 0);
+    for (from, to) in [(0, 1), (1, 3), (3, 0)] {
+        case.plans(replicas, from, to);
+        for stage in ["begin", "move", "copied", "turn", "over"] {
+            case.comes_to(stage, 2);
+            case.happens(300, 5);
+            (0..SERVERS).for_each(|server| case.recovers(server));
+        }
+        case.ends();
+    }
+    let before = case.errors;
+    case.happens(300, 0);
+    assert_eq!(case.errors, before, "nothing fails when all servers are back");
+    [case.reads, case.found, case.errors]
+}
+
+fn cases_with_plans(replicas: usize) {
+    let [reads, found, errors] = each_case(4, |case| run_with_plans(case, replicas));
+    println!("plans of {replicas} replicas: {reads} keys were read, {found} found, {errors} errors");
+    assert!(found * 5 > reads, "too little is found for this to say anything");
 }
 
 fn cases(setting: &str) {
@@ -588,6 +674,12 @@ fn next_server_never_returns_stale_values() {
 #[test]
 fn two_replicas_never_return_stale_values() {
     cases("replicas = 2\nhedge = { after = \"10 ms\", share = \"50 %\" }");
+}
+
+#[test]
+fn moving_replicas_never_return_stale_values() {
+    cases_with_plans(2);
+    cases_with_plans(3);
 }
 
 #[test]

@@ -20,10 +20,10 @@ use tempfile::TempDir;
 
 use super::world::{Scripted, World};
 use super::{MS, each_case, in_memory, versions};
-use crate::migration::{SECRET, hashed, write_plan, write_stage};
+use crate::migration::{SECRET, hashed, write_replica_plan, write_stage};
 use crate::store::Store;
 
-const SERVERS: usize = 3;
+const SERVERS: usize = 4;
 const KEYS: usize = 10;
 
 /// State of a key: the last version whose change was started, and the last that was acknowledged. Odd versions are values, even ones are
@@ -79,28 +79,35 @@ impl Proxy {
     }
 }
 
-/// The plans of a case: old and new server of each key.
-fn plans(router: &Router, random: &mut StdRng, hashes: bool) -> Vec<String> {
-    let by_hash: Vec<usize> = (0..KEYS).map(|number| router.server(key(number).as_bytes())).collect();
+/// The plans of a case: old and new servers of each key.
+fn plans(router: &Router, random: &mut StdRng, hashes: bool, replicas: usize) -> Vec<String> {
+    let servers = |number| router.first_servers(key(number).as_bytes(), replicas);
+    let by_hash: Vec<Vec<usize>> = (0..KEYS).map(servers).collect();
     let mut at = by_hash.clone();
-    let mut moves = |to: &dyn Fn(usize, usize) -> usize| {
-        let row = |number: usize| {
-            let (was, new) = (at[number], to(number, by_hash[number]));
-            // For a hashed key, only the front end knows the server that the hash selects.
-            let name = if hashes { hashed(SECRET, &key(number)) } else { key(number) };
-            let [new, was] = [new, was]
-                .map(|server| if server == by_hash[number] { String::new() } else { (server + 1).to_string() });
-            format!("{name},{new},{was}\n")
+    let mut moves = |by: &dyn Fn(usize) -> usize| {
+        let to = |number: usize| {
+            by_hash[number].iter().map(|server| (server + by(number)) % SERVERS).collect::<Vec<usize>>()
         };
-        let table = format!("key,server,was\n{}", (0..KEYS).map(row).collect::<String>());
-        (0..KEYS).for_each(|number| at[number] = to(number, by_hash[number]));
+        let rows = |number: usize| {
+            // For a hashed key, only the front end knows the servers that the hash selects.
+            let name = if hashes { hashed(SECRET, &key(number)) } else { key(number) };
+            let is_by_hash = |servers: &[usize]| servers.iter().all(|server| by_hash[number].contains(server));
+            let place = |servers: &[usize], replica: usize| {
+                if is_by_hash(servers) { String::new() } else { (servers[replica] + 1).to_string() }
+            };
+            let (was, new) = (&at[number], to(number));
+            let row = |replica| format!("{name},{},{}\n", place(&new, replica), place(was, replica));
+            (0..replicas).map(row).collect::<String>()
+        };
+        let table = format!("key,server,was\n{}", (0..KEYS).map(rows).collect::<String>());
+        at = (0..KEYS).map(to).collect();
         table
     };
     let by = random.random_range(1..SERVERS);
-    let out = moves(&|_, hash| (hash + by) % SERVERS);
+    let out = moves(&|_| by);
     // Some move back, then out again.
-    let back = moves(&|number, hash| if number % 4 == 3 { (hash + by) % SERVERS } else { hash });
-    let again = moves(&|_, hash| (hash + 1) % SERVERS);
+    let back = moves(&|number| if number % 4 == 3 { by } else { 0 });
+    let again = moves(&|_| 1);
     vec![out, back, again]
 }
 
@@ -114,6 +121,7 @@ struct Case {
     folder: TempDir,
     fronts: Vec<Proxy>,
     stores: Vec<Store>,
+    replicas: usize,
     known: [Known; KEYS],
     /// Active keys; and keys that are unused for a while.
     touched: Vec<usize>,
@@ -127,37 +135,55 @@ struct Case {
 
 impl Case {
     /// With hashed keys (odd cases), only requests copy keys.
-    fn new(case: u64) -> (Case, Vec<String>) {
+    fn new(case: u64, replicas: usize) -> (Case, Vec<String>) {
         let hashes = case % 2 == 1;
         let mut random = StdRng::seed_from_u64(case);
         let listed: Vec<String> = (1..=SERVERS).map(|server| format!("\"10.0.0.{server}:11211\"")).collect();
         let weighted: Vec<Weighted> =
             (1..=SERVERS).map(|server| Weighted { name: format!("10.0.0.{server}"), weight: 1 }).collect();
         let router = Router::new(Placement::WORDS[0].1, Hash::Fnv1a64, &weighted);
-        let plans = plans(&router, &mut random, hashes);
+        let plans = plans(&router, &mut random, hashes, replicas);
         let folder = in_memory();
-        write_plan(folder.path(), SERVERS, &plans[0]);
+        write_replica_plan(folder.path(), SERVERS, replicas, &plans[0]);
         write_stage(folder.path(), "begin");
         fs::write(folder.path().join("secret"), SECRET).unwrap();
         let named = if hashes { "secret = \"{0}/secret\"" } else { "keys = \"plain\"" };
         let log = format!("[log]\nfile = \"{{0}}/asked.csv\"\n{named}\n")
             .replace("{0}", &folder.path().display().to_string());
+        let count = random.random_range(1..=2);
+        // A front end that is killed forgets which keys have changed at a server that it has given up, and several front ends decide for
+        // themselves which servers are in use (docs/failover.md): so with replicas, none gives up a server that has values.
+        let alone = replicas == 1 || count == 1;
+        let timeout = if replicas == 1 { "400 ms" } else { "4 s" };
         let text = |front: usize| {
             format!(
-                "threads = 1\n{log}[[pool]]\nlisten = \"127.0.0.{front}:0\"\ntimeout = \"400 ms\"\nadmin = true\nservers = [{}]\nplan = \"{}\"\n",
+                "threads = 1\n{log}[[pool]]\nlisten = \"127.0.0.{front}:0\"\ntimeout = \"{timeout}\"\nadmin = true\nservers = [{}]\nreplicas = {replicas}\nplan = \"{}\"\n",
                 listed.join(","),
                 folder.path().display()
             )
         };
-        let count = random.random_range(1..=2);
         let fronts = (1..=count).map(|front| Proxy::start(text(front), front as u8)).collect();
         let (restarts, faults) = *[(0, 1), (0, 5), (5, 5)].choose(&mut random).unwrap();
+        let restarts = if alone { restarts } else { 0 };
         let stores = (0..SERVERS).map(|_| Store::default()).collect();
         let known = [Known::default(); KEYS];
         let (touched, resting) = ((0..KEYS).collect(), [false; KEYS]);
         let (now, reads, found) = (0, 0, 0);
-        let case =
-            Case { random, now, folder, fronts, stores, known, touched, resting, restarts, faults, reads, found };
+        let case = Case {
+            random,
+            now,
+            folder,
+            fronts,
+            stores,
+            replicas,
+            known,
+            touched,
+            resting,
+            restarts,
+            faults,
+            reads,
+            found,
+        };
         (case, plans)
     }
 
@@ -373,16 +399,20 @@ impl Case {
         match self.random.random_range(0..4) {
             // kill -9.
             0 => self.restarts(front),
-            1 => self.server_restarts(),
+            1 if self.replicas == 1 || self.fronts.len() == 1 => self.server_restarts(),
+            1 => {}
             2 => drop(fs::remove_file(self.folder.path().join("stage"))),
             // A plan that does not follow the current one.
             _ => {
                 let [plan, table] = ["plan.json", "placement.csv"].map(|name| self.folder.path().join(name));
                 let before = [&plan, &table].map(|path| fs::read(path).unwrap());
-                let rows: String = (0..KEYS)
-                    .map(|number| format!("{},{},{}\n", key(number), number % 3 + 1, (number + 1) % 3 + 1))
+                let row = |number: usize, replica: usize| {
+                    format!("{},{},{}\n", key(number), (number + replica) % 3 + 1, (number + replica + 1) % 3 + 1)
+                };
+                let rows: String = (0..KEYS * self.replicas)
+                    .map(|row_number| row(row_number / self.replicas, row_number % self.replicas))
                     .collect();
-                write_plan(self.folder.path(), SERVERS, &format!("key,server,was\n{rows}"));
+                write_replica_plan(self.folder.path(), SERVERS, self.replicas, &format!("key,server,was\n{rows}"));
                 self.passes(300 * MS);
                 if self.random.random_bool(0.5) {
                     self.restarts(front);
@@ -437,11 +467,11 @@ impl Case {
 }
 
 /// Runs one case; returns the numbers of keys read and found.
-fn run(case: u64) -> [usize; 2] {
-    let (mut case, plans) = Case::new(case);
+fn run(case: u64, replicas: usize) -> [usize; 2] {
+    let (mut case, plans) = Case::new(case, replicas);
     for plan in plans {
         write_stage(case.folder.path(), "begin");
-        write_plan(case.folder.path(), SERVERS, &plan);
+        write_replica_plan(case.folder.path(), SERVERS, replicas, &plan);
         case.comes_to("begin");
         case.happens(200);
         case.some_rest();
@@ -459,7 +489,7 @@ fn run(case: u64) -> [usize; 2] {
 
 #[test]
 fn lease_from_before_restart_stores_nothing() {
-    let (mut case, _) = (1..).step_by(2).map(Case::new).find(|(case, _)| case.fronts.len() == 2).unwrap();
+    let (mut case, _) = Case::hashed(2, 1);
     (0..2).for_each(|front| case.speaks_with(front, |_| true));
     // The servers' CAS unique is nine.
     case.stores.iter_mut().for_each(|store| (0..9).for_each(|_| store.put(b"other", b"", 0, 0)));
@@ -489,41 +519,128 @@ fn lease_from_before_restart_stores_nothing() {
     assert_eq!(case.answered(1), "VALUE 1-key 0 2\r\nv2\r\nEND\r\n");
 }
 
+impl Case {
+    /// A case with hashed keys, this number of front ends, and no faults.
+    fn hashed(fronts: usize, replicas: usize) -> (Case, Vec<String>) {
+        let cases = (1..).step_by(2).map(|case| Case::new(case, replicas));
+        cases.into_iter().find(|(case, _)| case.fronts.len() == fronts).unwrap()
+    }
+
+    /// Moves all front ends to a stage, without requests.
+    fn goes_to(&mut self, stage: &str) {
+        write_stage(self.folder.path(), stage);
+        for _ in 0..300 {
+            self.passes(200 * MS);
+            (0..self.fronts.len()).for_each(|front| self.speaks_with(front, |_| true));
+        }
+        assert!(self.fronts.iter().all(|front| front.stage() == stage), "it does not come to {stage}");
+    }
+
+    /// Carries out a plan up to a stage, without requests.
+    fn follows(&mut self, plan: &str, stage: &str) {
+        write_stage(self.folder.path(), "begin");
+        write_replica_plan(self.folder.path(), SERVERS, self.replicas, plan);
+        self.goes_to("begin");
+        self.goes_to(stage);
+    }
+
+    fn asks_for(&mut self, front: usize, line: &str) -> String {
+        self.sends(front, line);
+        self.speaks_with(front, |_| true);
+        self.answered(front)
+    }
+
+    fn sets(&mut self, front: usize, number: usize, value: &str) {
+        assert_eq!(self.asks_for(front, &format!("set {} 0 0 2\r\n{value}\r\n", key(number))), "STORED\r\n");
+    }
+
+    /// Number of servers with this value of a key.
+    fn have(&self, number: usize, value: &str) -> usize {
+        self.stores.iter().filter(|store| store.value(key(number).as_bytes()) == Some(value.as_bytes())).count()
+    }
+}
+
 #[test]
 fn uncleared_server_is_not_copied() {
-    let (mut case, plans) = (1..).step_by(2).map(Case::new).find(|(case, _)| case.fronts.len() == 1).unwrap();
-    let comes_to = |case: &mut Case, stage: &str| {
-        write_stage(case.folder.path(), stage);
-        (0..300).for_each(|_| {
-            case.passes(200 * MS);
-            case.speaks_with(0, |_| true);
-        });
-        assert_eq!(case.fronts[0].stage(), stage);
-    };
-    let sets = |case: &mut Case, value: &str| {
-        case.sends(0, &format!("set 1-key 0 0 2\r\n{value}\r\n"));
-        case.speaks_with(0, |_| true);
-        assert_eq!(case.answered(0), "STORED\r\n");
-    };
+    let (mut case, plans) = Case::hashed(1, 1);
     // The key moves away. Its old server keeps its value.
-    sets(&mut case, "v1");
-    comes_to(&mut case, "over");
-    sets(&mut case, "v2");
+    case.sets(0, 1, "v1");
+    case.goes_to("over");
+    case.sets(0, 1, "v2");
     // It moves back and out again, without any request before the second move.
-    for (plan, stage) in [(&plans[1], "over"), (&plans[2], "move")] {
-        write_stage(case.folder.path(), "begin");
-        write_plan(case.folder.path(), SERVERS, plan);
-        comes_to(&mut case, "begin");
-        comes_to(&mut case, stage);
+    case.follows(&plans[1], "over");
+    case.follows(&plans[2], "move");
+    assert_eq!(case.asks_for(0, "get 0-key 1-key\r\n"), "END\r\n");
+}
+
+#[test]
+fn uncleared_replicas_are_not_read() {
+    for (stage, verb) in
+        ["move", "turn", "over"].into_iter().flat_map(|stage| ["get", "gets", "mg"].map(|verb| (stage, verb)))
+    {
+        let (mut case, plans) = Case::hashed(1, 2);
+        (0..KEYS).for_each(|number| case.sets(0, number, "v1"));
+        case.goes_to("over");
+        (0..KEYS).for_each(|number| case.sets(0, number, "v2"));
+        let moved: Vec<usize> = (0..KEYS).filter(|number| case.have(*number, "v1") > 0).collect();
+        assert!(!moved.is_empty(), "no old server has kept its value");
+        // They move back without any request, to servers that still have the first value.
+        case.follows(&plans[1], stage);
+        let names = moved.iter().map(|number| format!(" {}", key(*number))).collect::<String>();
+        let mut texts: Vec<String> = (0..3).map(|_| case.asks_for(0, &format!("get{names}\r\n"))).collect();
+        for number in moved.iter().cycle().take(3 * KEYS) {
+            let flags = if verb == "mg" { " v" } else { "" };
+            texts.push(case.asks_for(0, &format!("{verb} {}{flags}\r\n", key(*number))));
+        }
+        assert!(
+            texts.iter().all(|text| text.ends_with("\r\n") && !text.contains("v1")),
+            "{verb} in {stage}: {texts:?}"
+        );
+        assert!(stage != "move" || texts.iter().any(|text| text.contains("v2")), "{verb}: the old servers have them");
     }
-    case.sends(0, "get 0-key 1-key\r\n");
-    case.speaks_with(0, |_| true);
-    assert_eq!(case.answered(0), "END\r\n");
+}
+
+#[test]
+fn front_ends_on_both_sides_of_cutover_read_no_stale_replicas() {
+    let (mut case, _) = Case::hashed(2, 2);
+    (0..KEYS).for_each(|number| case.sets(0, number, "v0"));
+    case.goes_to("move");
+    (0..2).for_each(|_| (0..KEYS).for_each(|number| drop(case.asks_for(1, &format!("get {}\r\n", key(number))))));
+    case.goes_to("copied");
+    write_stage(case.folder.path(), "turn");
+    while case.fronts[1].stage() != "turn" {
+        case.now += 200 * MS;
+        let proxy = &mut case.fronts[1];
+        proxy.kept[0].step(&proxy.shared, case.now, false);
+        case.speaks_with(1, |_| true);
+    }
+    assert_eq!(case.fronts[0].stage(), "copied");
+    for (version, front) in (1..9).zip([0, 1].into_iter().cycle()) {
+        for number in 0..KEYS {
+            let value = format!("v{version}");
+            case.sets(front, number, &value);
+            for reader in (0..2).cycle().take(8) {
+                let text = case.asks_for(reader, &format!("get {}\r\n", key(number)));
+                assert!(text == "END\r\n" || text.contains(&value), "front end {reader} reads {text} after {value}");
+            }
+            assert!(case.asks_for(front, &format!("get {}\r\n", key(number))).contains(&value));
+        }
+    }
 }
 
 #[test]
 fn reads_never_return_stale_values_after_faults() {
-    let [reads, found] = each_case(30, run);
-    println!("{reads} keys were read, {found} found");
+    cases(1, 30);
+}
+
+#[test]
+fn reads_of_replicas_never_return_stale_values_after_faults() {
+    cases(2, 10);
+    cases(3, 6);
+}
+
+fn cases(replicas: usize, count: u64) {
+    let [reads, found] = each_case(count, |case| run(case, replicas));
+    println!("{replicas} replicas: {reads} keys were read, {found} found");
     assert!(found * 10 > reads, "too little is found for this to say anything");
 }

@@ -20,11 +20,16 @@ use model::Model;
 
 pub const SECRET: &str = "sixteen bytes or more";
 
-/// Writes a plan's folder like `fanin plan`.
+/// Writes a plan's folder like `fanin plan`, for keys with one replica.
 pub fn write_plan(folder: &Path, servers: usize, table: &str) {
+    write_replica_plan(folder, servers, 1, table);
+}
+
+/// The same for this number of replicas; the table has a row for each.
+pub fn write_replica_plan(folder: &Path, servers: usize, replicas: usize, table: &str) {
     fs::write(folder.join("placement.csv"), table).unwrap();
     let digest: String = Sha256::digest(table).iter().map(|byte| format!("{byte:02x}")).collect();
-    let plan = serde_json::json!({"cluster": {"servers": servers, "replicas": 1}, "placement_sha256": digest});
+    let plan = serde_json::json!({"cluster": {"servers": servers, "replicas": replicas}, "placement_sha256": digest});
     fs::write(folder.join("plan.json"), plan.to_string()).unwrap();
 }
 

@@ -2,24 +2,31 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
+use fanin_daemon::routing::{Hash, Placement, Router, Weighted};
 use fanin_daemon::{Running, Settings};
 use scopeguard::defer;
 
 use super::cluster;
 use crate::migration::model::Model;
+use crate::migration::{write_replica_plan, write_stage};
 use crate::support::{Client, EVENT_LOOP, LIMIT, TIMEOUT, now, value, wait_until};
 
 /// Servers, and a front end with two threads.
 fn replicated(servers: usize, of_pool: &str) -> (Vec<Model>, Running) {
     let servers: Vec<Model> = (0..servers).map(|_| Model::start()).collect();
+    let front = before(&servers, of_pool);
+    (servers, front)
+}
+
+/// A front end of these servers, with two threads.
+fn before(servers: &[Model], of_pool: &str) -> Running {
     let listed: Vec<String> = servers.iter().map(|server| format!("\"{}\"", server.address)).collect();
     let text = format!(
         "threads = 2\n{EVENT_LOOP}\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"{} s\"\nadmin = true\nservers = [{}]\n{of_pool}\n",
         TIMEOUT.as_secs(),
         listed.join(",")
     );
-    let front = fanin_daemon::start(&Settings::of_file("test.toml", &text).unwrap()).unwrap();
-    (servers, front)
+    fanin_daemon::start(&Settings::of_file("test.toml", &text).unwrap()).unwrap()
 }
 
 fn client(front: &Running) -> Client {
@@ -33,6 +40,66 @@ fn copies(servers: &[Model], key: &str) -> usize {
 
 fn keys(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("{number}-key")).collect()
+}
+
+#[test]
+fn plan_moves_keys_with_replicas() {
+    const SERVERS: usize = 5;
+    let servers: Vec<Model> = (0..SERVERS).map(|_| Model::start()).collect();
+    let weighted = servers.iter().map(|server| Weighted { name: server.address.to_string(), weight: 1 });
+    let router = Router::new(Placement::WORDS[0].1, Hash::Fnv1a64, &weighted.collect::<Vec<_>>());
+    let keys = keys(40);
+    // The last key stays.
+    let homes = |key: &String| router.first_servers(key.as_bytes(), 2);
+    let new = |key: &String| -> Vec<usize> {
+        let by = if *key == keys[39] { 0 } else { 1 };
+        homes(key).into_iter().map(|server| (server + by) % SERVERS).collect()
+    };
+    let rows = keys.iter().flat_map(|key| new(key).into_iter().map(move |server| format!("{key},{},\n", server + 1)));
+    let folder = tempfile::tempdir().unwrap();
+    write_replica_plan(folder.path(), SERVERS, 2, &format!("key,server,was\n{}", rows.collect::<String>()));
+    write_stage(folder.path(), "begin");
+    // A value from before the plan, at a new server.
+    let joins = new(&keys[0]).into_iter().find(|server| !homes(&keys[0]).contains(server)).unwrap();
+    servers[joins].put(&keys[0], "ancient");
+    let front = before(&servers, &format!("replicas = 2\nplan = \"{}\"", folder.path().display()));
+    let mut client = client(&front);
+    let has = |servers: &[Model], key: &String, at: &[usize]| {
+        at.iter().all(|server| servers[*server].has(key).is_some_and(|value| value == value_of(key)))
+    };
+    for key in &keys {
+        assert_eq!(client.set(key, &value_of(key)), "STORED");
+    }
+    wait_until("both old servers have each key", || keys.iter().all(|key| has(&servers, key, &homes(key))));
+    assert!(servers[joins].has(&keys[0]).is_none(), "a change clears the new servers");
+    for stage in ["move", "copied", "turn", "over"] {
+        write_stage(folder.path(), stage);
+        wait_until(stage, || client.word("pool0.plan_stage") == stage);
+        assert_eq!(client.get(&keys), (keys.clone(), "END".to_owned()), "{stage}");
+        for key in &keys {
+            assert_eq!(client.get(std::slice::from_ref(key)).0.len(), 1, "{stage}: {key}");
+        }
+        if stage == "move" {
+            wait_until("the new servers have each key", || keys.iter().all(|key| has(&servers, key, &new(key))));
+        }
+    }
+    // The old servers are not used any more.
+    for key in &keys {
+        assert_eq!(client.ask(&format!("delete {key}\r\n")), "DELETED", "{key}");
+        assert!(new(key).iter().all(|server| servers[*server].has(key).is_none()));
+        assert!(
+            homes(key)
+                .iter()
+                .filter(|server| !new(key).contains(server))
+                .all(|server| servers[*server].has(key).is_some())
+        );
+    }
+    assert_eq!(client.get(&keys), (vec![], "END".to_owned()));
+}
+
+/// Value of a key.
+fn value_of(key: &str) -> String {
+    value(key, 100)
 }
 
 #[test]
