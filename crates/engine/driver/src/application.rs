@@ -64,7 +64,7 @@ pub trait Application {
     fn record(&self, _view: &dyn View, _record: &mut Record) {}
 }
 
-/// What an application does at some hosts while its other shares do so at others at the same time. Of the network it sees only the clock, and
+/// The work of an application at some hosts, while its other shares work at others at the same time. Of the network it sees only the clock, and
 /// it only sends, over connections that were [prepared](Driver::prepare).
 pub trait Share: Any + Send {
     /// The last byte of a message has arrived at one of its hosts.

@@ -41,7 +41,7 @@ use border::Border;
 use borders::Borders;
 use part::{Ledger, Part, ReceivedMessage};
 pub use reasons::one_core;
-use windows::{FEW, Windows, lock};
+use windows::{Windows, lock};
 
 /// The threads of a run in parts.
 pub trait Team {
@@ -194,7 +194,7 @@ impl<T: Transport, const LARGE: bool> Run<T, LARGE> {
         team.together(others.collect(), &mut || {
             let Run { whole, borders, timers, acts, .. } = &mut *self;
             let windows = &windows;
-            let mut lead = Lead { whole, borders, timers, acts, windows, served: 0, ends_after: Time::ZERO };
+            let mut lead = Lead { whole, borders, timers, acts, windows, pays: true, ends_after: Time::ZERO };
             pause = windows.meeting.lead(|| lead.go_on(stop));
         });
         let parts = windows.parts.into_iter();
@@ -210,8 +210,8 @@ struct Lead<'p, 'r, T: Transport, const LARGE: bool> {
     timers: &'p mut Heap,
     acts: &'p mut VecDeque<Time>,
     windows: &'p Windows<'r, T, LARGE>,
-    /// Events in the last window.
-    served: u64,
+    /// Whether several threads serve windows such as the last one faster.
+    pays: bool,
     /// The missing messages take longer than until then.
     ends_after: Time,
 }
@@ -330,16 +330,16 @@ impl<'p, T: Transport, const LARGE: bool> Lead<'p, '_, T, LARGE> {
 
     /// Serve a window, and those that follow up to a limit.
     fn go(&mut self, mut parts: Parts<'p, T, LARGE>, until: Time, limit: Time) -> (Parts<'p, T, LARGE>, Time) {
-        let last = match self.served < FEW {
-            true => self.windows.serve_alone(&mut parts, until, limit),
-            false => {
+        let last = match self.pays {
+            false => self.windows.serve_alone(&mut parts, until, limit),
+            true => {
                 drop(parts);
                 let last = self.windows.lead(until, limit);
                 parts = self.locked();
                 last
             }
         };
-        self.served = last.events;
+        self.pays = last.pays;
         (parts, last.until)
     }
 

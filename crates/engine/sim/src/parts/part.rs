@@ -37,7 +37,7 @@ pub(crate) struct ReceivedMessage {
 /// A part's stand-in for the workload: its share, or its orders; counts messages and closes connections that the other end closes.
 #[derive(Default)]
 pub(crate) struct Ledger {
-    /// What the workload does at the part's hosts, if it has shares.
+    /// The workload's share, if it has any.
     pub share: Option<Box<dyn Share>>,
     /// In timer order.
     orders: VecDeque<(Key, Order)>,

@@ -11,8 +11,9 @@ use super::border::Batch;
 use super::meeting::Meeting;
 use super::part::Part;
 
-/// Windows with fewer events are served faster by one thread.
-pub(super) const FEW: u64 = 10;
+/// Windows with fewer events than this, and than these for each packet that crosses, are served faster by one thread.
+const FEW: u64 = 10;
+const FOR_CROSSING: u64 = 3;
 
 /// Exclusive use of a part, or of its mail.
 pub(super) fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -24,8 +25,9 @@ pub(super) fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
 struct State {
     /// When the next event is, in the part or because of what it has handed over.
     first: Time,
-    /// Events in the window.
+    /// Events in the window, and packets that cross.
     events: u64,
+    crossings: u64,
     /// The leader is needed for windows that do not end earlier.
     bound: Time,
     /// The leader is needed.
@@ -33,12 +35,18 @@ struct State {
 }
 
 impl State {
-    const NONE: State = State { first: Time::NEVER, events: 0, bound: Time::NEVER, stops: false };
+    /// Whether such windows are served faster by several threads; clearly, if some margin is wanted.
+    fn pays(&self, margin: u64) -> bool {
+        self.events >= FEW + margin + FOR_CROSSING * self.crossings
+    }
+
+    const NONE: State = State { first: Time::NEVER, events: 0, crossings: 0, bound: Time::NEVER, stops: false };
 
     fn and(self, other: State) -> State {
         State {
             first: self.first.min(other.first),
             events: self.events + other.events,
+            crossings: self.crossings + other.crossings,
             bound: self.bound.min(other.bound),
             stops: self.stops || other.stops,
         }
@@ -51,6 +59,7 @@ impl State {
 struct Report {
     first: AtomicU64,
     events: AtomicU64,
+    crossings: AtomicU64,
     bound: AtomicU64,
     stops: AtomicBool,
 }
@@ -59,6 +68,7 @@ impl Report {
     fn write(&self, state: State) {
         self.first.store(state.first.0, Ordering::Relaxed);
         self.events.store(state.events, Ordering::Relaxed);
+        self.crossings.store(state.crossings, Ordering::Relaxed);
         self.bound.store(state.bound.0, Ordering::Relaxed);
         self.stops.store(state.stops, Ordering::Relaxed);
     }
@@ -67,6 +77,7 @@ impl Report {
         State {
             first: Time(self.first.load(Ordering::Relaxed)),
             events: self.events.load(Ordering::Relaxed),
+            crossings: self.crossings.load(Ordering::Relaxed),
             bound: Time(self.bound.load(Ordering::Relaxed)),
             stops: self.stops.load(Ordering::Relaxed),
         }
@@ -77,8 +88,8 @@ impl Report {
 #[derive(Clone, Copy)]
 pub(super) struct Last {
     pub until: Time,
-    /// Events in it.
-    pub events: u64,
+    /// Whether several threads serve such windows faster.
+    pub pays: bool,
 }
 
 /// The parts, and their messages to one another: those of this window and of the last one.
@@ -125,7 +136,7 @@ impl<'r, T: Transport, const LARGE: bool> Windows<'r, T, LARGE> {
     pub fn lead(&self, until: Time, limit: Time) -> Last {
         self.until.store(until.0, Ordering::Relaxed);
         self.limit.store(limit.0, Ordering::Relaxed);
-        let mut last = Last { until, events: 0 };
+        let mut last = Last { until, pays: true };
         self.meeting.act(|| last = self.serve(0));
         last
     }
@@ -150,8 +161,8 @@ impl<'r, T: Transport, const LARGE: bool> Windows<'r, T, LARGE> {
             mail[number].iter().for_each(|from| part.accept(&mut lock(from)));
             let all = reports.iter().map(Report::read).fold(State::NONE, State::and);
             match self.next(all, until, limit) {
-                Some(next) if all.events >= FEW => until = next,
-                _ => return Last { until, events: all.events },
+                Some(next) if all.pays(0) => until = next,
+                _ => return Last { until, pays: all.pays(0) },
             }
         }
     }
@@ -162,6 +173,7 @@ impl<'r, T: Transport, const LARGE: bool> Windows<'r, T, LARGE> {
         let mut state = State { events: part.running.world.events - before, ..self.state(part, number) };
         part.running.world.net.probe.give(|to, batch| {
             state.first = state.first.min(batch.first);
+            state.crossings += batch.packets.len() as u64;
             std::mem::swap(batch, &mut lock(&mail[to][number]));
         });
         state
@@ -175,23 +187,24 @@ impl<'r, T: Transport, const LARGE: bool> Windows<'r, T, LARGE> {
             };
             let before = served(parts);
             parts.iter_mut().for_each(|part| part.go(until));
-            exchange(parts);
+            let crossings = exchange(parts);
             let states = parts.iter().zip(0..).map(|(part, number)| self.state(part, number));
-            let all = State { events: served(parts) - before, ..states.fold(State::NONE, State::and) };
+            let all = State { events: served(parts) - before, crossings, ..states.fold(State::NONE, State::and) };
             match self.next(all, until, limit) {
-                Some(next) if all.events < 2 * FEW => until = next,
-                _ => return Last { until, events: all.events },
+                Some(next) if !all.pays(FEW) => until = next,
+                _ => return Last { until, pays: all.pays(FEW) },
             }
         }
     }
 
-    /// The state of a part, but for its events.
+    /// The state of a part, but for its events and crossings.
     fn state(&self, part: &Part<T, LARGE>, number: usize) -> State {
         let Part { running } = part;
         let client = self.client.filter(|&(_, part)| part == number);
         State {
             first: part.first(),
             events: 0,
+            crossings: 0,
             bound: client.map_or(Time::NEVER, |(host, _)| running.world.stalls.waits.stalls_from(host)),
             stops: running.observer.next.is_some() || number == 0 && self.stop.load(Ordering::Relaxed),
         }
@@ -209,11 +222,16 @@ impl<'r, T: Transport, const LARGE: bool> Windows<'r, T, LARGE> {
     }
 }
 
-/// Deliver the batches that the parts have handed over.
-pub(super) fn exchange<T: Transport, const LARGE: bool>(parts: &mut [MutexGuard<'_, Part<T, LARGE>>]) {
+/// Deliver the batches that the parts have handed over; returns their packets.
+pub(super) fn exchange<T: Transport, const LARGE: bool>(parts: &mut [MutexGuard<'_, Part<T, LARGE>>]) -> u64 {
+    let mut packets = 0;
     for from in 0..parts.len() {
         let mut batches = std::mem::take(&mut parts[from].running.world.net.probe.batches);
-        batches.iter_mut().zip(parts.iter_mut()).for_each(|(batch, part)| part.accept(batch));
+        for (batch, part) in batches.iter_mut().zip(parts.iter_mut()) {
+            packets += batch.packets.len() as u64;
+            part.accept(batch);
+        }
         parts[from].running.world.net.probe.batches = batches;
     }
+    packets
 }

@@ -40,7 +40,7 @@ pub(super) struct Sent {
 impl Sent {
     pub const NOT: Sent = Sent { at: Time::NEVER, before: 0, arrived: Time::NEVER };
 
-    /// What two shares know of a transfer: one has its source, the other one its destination.
+    /// Both together: one share has a transfer's source, the other one its destination.
     fn and(self, other: Sent) -> Sent {
         Sent {
             at: self.at.min(other.at),
