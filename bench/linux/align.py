@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Aligns rounds of barrier reads in a kernel's capture with the same rounds in fanin's traces, packet by packet, and names the first difference.
 
-    align.py ROUTER.pcap SCENARIO --scheme S --fan-in N [--set KEY=VALUE …] [--rounds K] [--tolerance US]
+    align.py ROUTER.pcap SCENARIO --scheme S --fan-in N [--set KEY=VALUE …] [--rounds K] [--tolerance US] [--packets N]
 
-ROUTER.pcap is of all devices of the router (instant.py --capture, or `tcpdump -i any`). fanin's traces are those of every server. A round of
-a connection starts with a request. Differences are of kinds:
+ROUTER.pcap is of all devices of the router (instant.py --capture, or `tcpdump -i any`), with servers 10.91.1.1, 10.91.2.1, …. fanin's traces
+are those of every server. A round of a connection starts with a request. Differences are of kinds:
 
 window: new data leaves at another time; loss: one side alone sends a segment again; mark: the sides send different segments again, or one
 sends new data where the other sends again; timer: the same retransmission at another time, the later of which is at least a millisecond after
@@ -191,7 +191,13 @@ def line_of(rounds):
     return f"{len(packets)} sent, {sum(packet.again for packet in packets)} again, {max(packet.at for packet in packets) / 1e6:.3f} ms"
 
 
-def align(kernel, fanin, rounds, tolerance):
+def around(packets, at, shown):
+    """Packets on both sides of a time, in words."""
+    place = sum(packet.at < at for packet in packets)
+    return ", ".join(f"{packet.at / 1e3:.1f} us {packet.says()}" for packet in packets[max(0, place - shown):place + shown])
+
+
+def align(kernel, fanin, rounds, tolerance, shown):
     """Prints each round's counts and first difference; the kinds of first differences."""
     kinds, common = collections.Counter(), sorted(set(kernel) & set(fanin))
     for number in range(min(rounds, *(len(side[server]) for side in (kernel, fanin) for server in common))):
@@ -203,6 +209,8 @@ def align(kernel, fanin, rounds, tolerance):
             first = min(differences, key=lambda difference: difference.at)
             kinds[first.kind] += 1
             print(f"  {first.kind}, server {first.server + 1}: {first.says}")
+            for name, side in (("kernel", kernel), ("fanin", fanin)):
+                print(f"    {name}: {around(side[first.server][number].packets, first.at, shown)}")
     return kinds
 
 
@@ -215,12 +223,13 @@ def main():
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--rounds", type=int, default=10, metavar="K", help="rounds from the first on [default: 10]")
     parser.add_argument("--tolerance", type=float, default=5, metavar="US", help="differences of times to ignore, us [default: 5]")
+    parser.add_argument("--packets", type=int, default=4, metavar="N", help="packets to show on both sides of a difference [default: 4]")
     given = parser.parse_args()
     kernel = rounds_of(at_router(given.capture))
     fanin = rounds_of(of_fanin(given.scenario, given.scheme, given.fan_in, given.set))
     if not kernel or not fanin:
         raise SystemExit(f"align: {given.capture}: no requests and responses" if not kernel else "align: fanin's run has no round")
-    kinds = align(kernel, fanin, given.rounds, given.tolerance * 1e3)
+    kinds = align(kernel, fanin, given.rounds, given.tolerance * 1e3, given.packets)
     print("first differences by kind: " + (", ".join(f"{kind} {count}" for kind, count in kinds.most_common()) or "none"))
 
 
