@@ -96,7 +96,7 @@ def judge(point, row):
     region = {("sustains",): "below", ("collapses",): "past"}.get(tuple(sorted(set(verdicts))), "at")
     mine = row["goodput"]
     return {
-        "region": region, "span": spans["goodput_mbps"], "fanin": mine, "p99_span": spans["p99_round_ms"], "p99": row["p99"],
+        "region": region, "span": spans["goodput_mbps"], "mean": statistics.mean(run["goodput_mbps"] for run in runs), "fanin": mine, "p99_span": spans["p99_round_ms"], "p99": row["p99"],
         "goodput_off": off(mine, spans["goodput_mbps"], 0.15), "p99_off": off(row["p99"], spans["p99_round_ms"], 0.3),
         "verdict": verdict(mine, row["allowed"]), "right": verdict(mine, row["allowed"]) in verdicts, "verdicts": sorted(set(verdicts))}
 
@@ -141,6 +141,19 @@ def show(judged):
         print(f"{name:24}{''.join(f'{one:>22}' for one in shares(found))}   {kind}, {harsh}")
 
 
+def factor_of(found):
+    """Factor between fanin's goodput and the mean of the kernel's variants, whichever is larger."""
+    return max(found["fanin"] / found["mean"], found["mean"] / found["fanin"])
+
+
+def show_factors(judged):
+    """Prints the factor within which goodput is at half and at nine of ten points, by region."""
+    for region in REGIONS:
+        factors = sorted(factor_of(found) for _, found in judged if found["region"] == region)
+        half, most = (factors[math.ceil(len(factors) * part) - 1] for part in (0.5, 0.9))
+        print(f"{region}: goodput within a factor of {half:.2f} of the kernel's mean at half of the points, of {most:.2f} at nine of ten")
+
+
 def show_worst(judged, count):
     """The points that are furthest off."""
     worst = sorted(judged, key=lambda pair: -abs(math.log(max(1e-3, 1 + pair[1]["goodput_off"]))))
@@ -161,6 +174,7 @@ def main():
     given = parser.parse_args()
     judged = judge_all(given.seeds, given.set, given.variants)
     show(judged)
+    show_factors(judged)
     if given.worst:
         print("\nfurthest off, Mbit/s:")
         show_worst(judged, given.worst)

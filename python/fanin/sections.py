@@ -266,8 +266,9 @@ class Tcp(TypedDict, total=False):
     Default: "0 s"."""
     tick: str
     """Tick of hosts' timers: a timer fires on the first tick after its time (Linux: 4 ms with Debian's HZ =
-    250). Hosts tick at different phases unless ticks_together is true. Zero: exact timers. Use a time with
-    its unit, such as "25 us"; at most 1 s. Default: "0 s"."""
+    250). Hosts tick at different phases unless ticks_together is true. With a tick, a round trip of less than
+    a microsecond counts as a tick for RACK's minimum (Linux). Zero: exact timers. Use a time with its unit,
+    such as "25 us"; at most 1 s. Default: "0 s"."""
     ticks_together: bool
     """Give all hosts the same tick phase, as with namespaces or containers of one kernel: their timer
     retransmissions leave simultaneously. Use true or false. Default: false."""

@@ -49,7 +49,7 @@ impl Endpoint {
         }
         self.tcb.snd.rtt.sample(params, rtt);
         self.tcb.law.sample(rtt);
-        self.loss.note_rtt(rtt);
+        self.loss.note_rtt(rtt, params);
     }
 
     /// Send `bytes` more, due by `deadline`; `NEVER` for none.
@@ -341,7 +341,7 @@ impl Endpoint {
             Some((_, sent)) => {
                 self.tcb.snd.rtt.sample(call.params, call.now.since(sent));
                 self.tcb.law.sample(call.now.since(sent));
-                self.loss.note_rtt(call.now.since(sent));
+                self.loss.note_rtt(call.now.since(sent), call.params);
             }
             // RFC 5681, section 3.1: after a lost SYN the window starts at one segment.
             None => self.tcb.snd.window.cwnd = self.tcb.snd.window.cwnd.min(call.params.mss),

@@ -30,9 +30,9 @@ impl Loss {
     }
 
     /// Take the round trip of the handshake; ACKs bring the others.
-    pub fn note_rtt(&mut self, rtt: Time) {
+    pub fn note_rtt(&mut self, rtt: Time, params: &Params) {
         if let Loss::Rack(rack) = self {
-            rack.note_rtt(rtt);
+            rack.note_rtt(rtt, params);
         }
     }
 

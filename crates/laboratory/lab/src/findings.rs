@@ -26,7 +26,7 @@ pub use judgement::{focus, verdict_at};
 pub use rate::line_mbps;
 use rate::{rate, rate_alone};
 pub use verdict::Verdict;
-use why::{bound_by, first_drops, main_cause, named, room, why};
+use why::{bound_by, first_drops, main_cause, named, real_tcp, room, why};
 
 /// All findings: one for the comparison of several schemes, then one per scheme.
 pub fn findings(variants: &[Variant], summary: &Summary) -> Vec<Finding> {
@@ -96,6 +96,7 @@ impl Subject<'_> {
             + &why(row, self.variant, self.seen)
             + &bound_by(row, self.variant)
             + &room(row, self.variant)
+            + &real_tcp(row, self.variant)
             + &first_drops(rows, self.axis, self.searched)
             + &self.depends_on_rounds(row)
             + &self.onset();
@@ -244,7 +245,7 @@ impl Subject<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::sample::{COLLAPSE, Point, found, seen, summed, variants};
+    use super::sample::{COLLAPSE, Point, found, seen, summed, variants, variants_with};
     use super::*;
     use fanin_tables::{Cause, RunTables, StallRow};
 
@@ -332,6 +333,26 @@ mod tests {
             says.ends_with(" Its collapse point, where goodput is under half of its earlier best, is 16."),
             "{says}"
         );
+    }
+
+    #[test]
+    fn a_collapse_names_the_kernel_that_the_profile_stands_for() {
+        let says = |schemes: &[&str], profile: &str| {
+            let sections = format!("[tcp]\nprofile = \"{profile}\"\n");
+            let summary = summed(&[(schemes[0], Some(16), COLLAPSE)]);
+            findings(&variants_with(schemes, &sections), &summary)[0].says.clone()
+        };
+        let today = says(&["newreno"], "linux");
+        assert!(
+            today.contains(" stands for Linux 6.12: past the collapse, its goodput was within a factor of 6.00"),
+            "{today}"
+        );
+        let older = says(&["newreno"], "linux-6.1");
+        assert!(older.contains(" stands for Linux 6.1. Linux 6.12 adds 2 ms instead of 8 ms to a probe's"), "{older}");
+        assert!(!one(Some(16), COLLAPSE, &[]).1.contains("tcp.profile"), "no profile stands for no kernel");
+        let holds = summed(&[("newreno", None, &COLLAPSE[..2])]);
+        let holds = &findings(&variants_with(&["newreno"], "[tcp]\nprofile = \"linux\"\n"), &holds)[0].says;
+        assert!(!holds.contains("tcp.profile"), "{holds}");
     }
 
     #[test]

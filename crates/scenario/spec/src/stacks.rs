@@ -21,6 +21,33 @@ impl Stack {
         keys
     }
 
+    /// The kernel that it stands for.
+    pub fn kernel(self) -> &'static str {
+        match self {
+            Stack::Linux => "Linux 6.12",
+            Stack::Linux61 => "Linux 6.1",
+        }
+    }
+
+    /// Factor within which that kernel's goodput was past the collapse, at nine of ten recorded points (`make linux-instant-judge`);
+    /// `None` if no such points were recorded.
+    pub fn factor_past_collapse(self) -> Option<f64> {
+        match self {
+            Stack::Linux => Some(6.0),
+            Stack::Linux61 => None,
+        }
+    }
+
+    /// Changes since an older kernel.
+    pub fn changes_since(self) -> Option<&'static str> {
+        match self {
+            Stack::Linux => None,
+            Stack::Linux61 => Some(
+                "Linux 6.12 adds 2 ms instead of 8 ms to a probe's and a reordering timer, and they end on ticks of 4 ms",
+            ),
+        }
+    }
+
     /// Keys of its timers.
     fn timers(self) -> Vec<(&'static str, Literal)> {
         match self {

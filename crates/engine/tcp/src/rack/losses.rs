@@ -16,11 +16,13 @@ use crate::segment::{Wire, microseconds, widen};
 
 /// Segments above a hole that indicate loss, or that end the reordering window.
 const DUP_THRESH: u32 = 3;
+const MICROSECOND: Time = Time::from_micros(1);
 
 impl Rack {
-    /// 6.2, step 1: a round trip, for the minimum.
-    pub fn note_rtt(&mut self, rtt: Time) {
-        self.min_rtt = self.min_rtt.min(rtt);
+    /// 6.2, step 1: a round trip, for the minimum. Linux counts whole microseconds, and takes a tick for zero (tcp_update_rtt_min).
+    pub fn note_rtt(&mut self, rtt: Time, params: &Params) {
+        let is_zero = params.tick > Time::ZERO && rtt < MICROSECOND;
+        self.min_rtt = self.min_rtt.min(if is_zero { params.tick } else { rtt });
     }
 
     /// 6.2, steps 1 to 3: take an ACK's deliveries; returns their share of the window. RACK.rtt ends as that of the last one taken; the RFC
@@ -33,19 +35,19 @@ impl Rack {
         ack: u64,
         sack: &[Block],
     ) -> u64 {
-        let (now, before) = (call.now, self.fack);
+        let before = self.fack;
         if sack.is_empty() {
-            return self.deliver_acknowledged(now, before, echo, ack);
+            return self.deliver_acknowledged(call, before, echo, ack);
         }
         if call.params.sacks_first {
-            let sacked = self.deliver_sacked(now, before, una, ack, sack);
-            return sacked + self.deliver_acknowledged(now, before, echo, ack);
+            let sacked = self.deliver_sacked(call, before, una, ack, sack);
+            return sacked + self.deliver_acknowledged(call, before, echo, ack);
         }
-        let acknowledged = self.deliver_acknowledged(now, before, echo, ack);
-        acknowledged + self.deliver_sacked(now, before, una, ack, sack)
+        let acknowledged = self.deliver_acknowledged(call, before, echo, ack);
+        acknowledged + self.deliver_sacked(call, before, una, ack, sack)
     }
 
-    fn deliver_acknowledged(&mut self, now: Time, before: u64, echo: Option<u32>, ack: u64) -> u64 {
+    fn deliver_acknowledged(&mut self, call: &Call<'_, impl Wire>, before: u64, echo: Option<u32>, ack: u64) -> u64 {
         let mut delivered = 0;
         while let Some(&segment) = self.sent.front()
             && segment.end() <= ack
@@ -55,13 +57,13 @@ impl Rack {
                 self.sacked -= u64::from(segment.share);
                 self.sacked_segments -= 1;
             } else {
-                delivered += self.note_delivery(now, &segment, before, echo);
+                delivered += self.note_delivery(call, &segment, before, echo);
             }
         }
         delivered
     }
 
-    fn deliver_sacked(&mut self, now: Time, before: u64, una: u64, ack: u64, sack: &[Block]) -> u64 {
+    fn deliver_sacked(&mut self, call: &Call<'_, impl Wire>, before: u64, una: u64, ack: u64, sack: &[Block]) -> u64 {
         let mut delivered = 0;
         for block in sack {
             let (start, end) = (widen(block.start as u32, una).max(ack), widen(block.end as u32, una));
@@ -72,7 +74,7 @@ impl Rack {
             {
                 if !segment.sacked {
                     // The echoed timestamp is that of the left edge, and says nothing about data beyond a hole.
-                    delivered += self.note_delivery(now, &segment, before, None);
+                    delivered += self.note_delivery(call, &segment, before, None);
                     self.sacked += u64::from(segment.share);
                     self.sacked_segments += 1;
                     self.sent[i] = Sent { sacked: true, lost: false, ..segment };
@@ -83,16 +85,16 @@ impl Rack {
         delivered
     }
 
-    fn note_delivery(&mut self, now: Time, segment: &Sent, fack: u64, echo: Option<u32>) -> u64 {
+    fn note_delivery(&mut self, call: &Call<'_, impl Wire>, segment: &Sent, fack: u64, echo: Option<u32>) -> u64 {
         if segment.lost {
             self.lost_segments -= 1;
         } else {
             self.pipe -= u64::from(segment.share);
         }
         let end = segment.end();
-        let rtt = now.since(segment.at);
+        let rtt = call.now.since(segment.at);
         if !segment.resent {
-            self.note_rtt(rtt);
+            self.note_rtt(rtt, call.params);
             // Step 3: below delivered data, and sent once.
             self.reordered |= end < fack;
         }

@@ -352,3 +352,28 @@ fn rack_rtt_is_that_of_last_delivery() {
     let linux = Params { sacks_first: true, ..rack(10) };
     Script::client(linux).run(&format!("{script} 52.5 > . 1001:2001 ack 1"));
 }
+
+#[test]
+fn linux_takes_a_round_trip_of_zero_for_a_tick() {
+    // tcp_update_rtt_min: a handshake of half a microsecond counts as 4 ms, so that the minimum is that of data, 60 us. The ACK of the probe
+    // comes sooner, as if the first transmission had arrived (6.2, step 2), and marks nothing.
+    let after = |connect: &str| {
+        let ticks = Params { tick: Time::from_millis(4), ..both(10) };
+        Script::new(ticks).run(&format!(
+            "0 connect
+             0 > S 0:0
+             {connect} < S. 0:0 ack 1
+             {connect} > . 1:1 ack 1
+             20 write 4000
+             20 > . 1:1001 ack 1
+             20 > . 1001:2001 ack 1
+             20 > . 2001:3001 ack 1
+             20 > . 3001:4001 ack 1
+             20.06 < . 1:1 ack 2001
+             24.06 > . 3001:4001 ack 1
+             24.07 < . 1:1 ack 2001 sack 3001:4001"
+        ))
+    };
+    after("0.0005").run("24.07 resent 1");
+    after("0.002").run("24.07 > . 2001:3001 ack 1");
+}

@@ -12,8 +12,14 @@ pub(super) type Point = (u32, f64, f64, f64, f64, f64);
 
 /// Schemes with every fan-in up to 256, so that a point's index is its fan-in minus one.
 pub(super) fn variants(schemes: &[&str]) -> Vec<Variant> {
+    variants_with(schemes, "")
+}
+
+/// The same with other sections.
+pub(super) fn variants_with(schemes: &[&str], sections: &str) -> Vec<Variant> {
     let fan_ins: Vec<u32> = (1..=256).collect();
-    let text = format!("schemes = {schemes:?}\n[workload]\nfragment = \"256 KiB\"\n[sweep]\nfan_in = {fan_ins:?}\n");
+    let text =
+        format!("schemes = {schemes:?}\n[workload]\nfragment = \"256 KiB\"\n[sweep]\nfan_in = {fan_ins:?}\n{sections}");
     Scenario::parse("sample.toml", &text).and_then(|scenario| scenario.variants()).unwrap()
 }
 

@@ -49,6 +49,20 @@ pub(super) fn room(row: &SummaryRow, variant: &Variant) -> String {
     format!(" The queue at the client's port peaked at {} % of its {}.", three(share), shown(buffer))
 }
 
+/// The kernel that the senders' TCP stands for, and how far measurements of it are from predictions past the collapse.
+pub(super) fn real_tcp(row: &SummaryRow, variant: &Variant) -> String {
+    let stack = variant.points[row.place].settings.tcp.profile.0.filter(|_| variant.scheme.is_tcp());
+    let Some(stack) = stack.filter(|_| judged(row).verdict == Verdict::Collapsed) else { return String::new() };
+    let measured = stack.factor_past_collapse().map_or(String::new(), |factor| {
+        let factor = three(factor);
+        format!(": past the collapse, its goodput was within a factor of {factor} of predictions at nine of ten measured points")
+    });
+    let changes = stack.changes_since().map_or(String::new(), |changes| {
+        format!(". {changes}, which may change goodput by a factor of two: use \"linux\" for it")
+    });
+    format!(" `tcp.profile` stands for {}{measured}{changes}.", stack.kernel())
+}
+
 /// The first point of a curve with drops, unless that is its first point.
 pub(super) fn first_drops(rows: &[&SummaryRow], axis: &Axis, searched: bool) -> String {
     match rows.iter().position(|row| row.drops > 0.0) {

@@ -158,7 +158,7 @@ section! {
         #[needs(RackTimers)]
         #[range(..=Time::from_secs(10))]
         timer_margin: Time = Time::ZERO,
-        /// Tick of hosts' timers: a timer fires on the first tick after its time (Linux: 4 ms with Debian's HZ = 250). Hosts tick at different phases unless ticks_together is true. Zero: exact timers.
+        /// Tick of hosts' timers: a timer fires on the first tick after its time (Linux: 4 ms with Debian's HZ = 250). Hosts tick at different phases unless ticks_together is true. With a tick, a round trip of less than a microsecond counts as a tick for RACK's minimum (Linux). Zero: exact timers.
         #[range(..=Time::from_secs(1))]
         tick: Time = Time::ZERO,
         /// Give all hosts the same tick phase, as with namespaces or containers of one kernel: their timer retransmissions leave simultaneously.
