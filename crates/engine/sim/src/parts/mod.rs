@@ -29,7 +29,7 @@ use fanin_transport::Transport;
 use fanin_units::Time;
 
 use crate::conserved::Imbalance;
-use crate::engine::{Running, discard_if_done};
+use crate::engine::{Running, Steps, discard_if_done};
 use crate::event::{Event, Key};
 use crate::heap::Heap;
 use crate::net::Net;
@@ -41,7 +41,7 @@ use border::Border;
 use borders::Borders;
 use part::{Ledger, Part, ReceivedMessage};
 pub use reasons::one_core;
-use windows::{Windows, lock};
+use windows::{PATIENCE, Recent, Windows, lock};
 
 /// The threads of a run in parts.
 pub trait Team {
@@ -58,6 +58,8 @@ pub(crate) fn run<T: Transport, const LARGE: bool>(
 ) -> Result<Result<RunTables, Imbalance>, RunError> {
     let borders = Arc::new(Borders::new(whole.world.config().framing, &whole.world.net.fabric, parts.get()));
     let mut run = Run { whole, borders, parts: Vec::new(), timers: Heap::default(), acts: VecDeque::new() };
+    // Events that the joined network serves when parts do not pay, in calls of the loop: more each time.
+    let mut calls = 4;
     while !run.whole.world.done {
         run.cut();
         let pause = run.go_on(team, stop);
@@ -65,6 +67,11 @@ pub(crate) fn run<T: Transport, const LARGE: bool>(
         match pause {
             Pause::Stopped => return Err(RunError::Stopped),
             Pause::Before if !run.whole.world.done => run.whole.step(),
+            Pause::Alone => {
+                run.acts.drain(..).for_each(|at| run.whole.world.stalls.application_acts(at));
+                let ends = (0..calls).any(|_| stop.load(Ordering::Relaxed) || run.whole.serve(Time::NEVER));
+                calls = if ends { calls } else { 2 * calls };
+            }
             Pause::Before | Pause::Arrived => {}
         }
     }
@@ -78,6 +85,8 @@ enum Pause {
     Before,
     /// Every message that the workload's shares waited for has arrived.
     Arrived,
+    /// One thread alone is faster for a while.
+    Alone,
     /// The caller has stopped the run.
     Stopped,
 }
@@ -194,7 +203,17 @@ impl<T: Transport, const LARGE: bool> Run<T, LARGE> {
         team.together(others.collect(), &mut || {
             let Run { whole, borders, timers, acts, .. } = &mut *self;
             let windows = &windows;
-            let mut lead = Lead { whole, borders, timers, acts, windows, pays: true, ends_after: Time::ZERO };
+            let mut lead = Lead {
+                whole,
+                borders,
+                timers,
+                acts,
+                windows,
+                pays: true,
+                recent: Recent::default(),
+                alone: 0,
+                ends_after: Time::ZERO,
+            };
             pause = windows.meeting.lead(|| lead.go_on(stop));
         });
         let parts = windows.parts.into_iter();
@@ -212,6 +231,9 @@ struct Lead<'p, 'r, T: Transport, const LARGE: bool> {
     windows: &'p Windows<'r, T, LARGE>,
     /// Whether several threads serve windows such as the last one faster.
     pays: bool,
+    recent: Recent,
+    /// Windows in a row that this thread has served alone.
+    alone: u64,
     /// The missing messages take longer than until then.
     ends_after: Time,
 }
@@ -238,6 +260,7 @@ impl<'p, T: Transport, const LARGE: bool> Lead<'p, '_, T, LARGE> {
                 Some(pause) => return pause,
                 None if self.whole.world.done || is_last => return Pause::Before,
                 None if stop.load(Ordering::Relaxed) => return Pause::Stopped,
+                None if self.alone >= PATIENCE => return Pause::Alone,
                 None => from = Time(last.0 + 1),
             }
         }
@@ -331,15 +354,16 @@ impl<'p, T: Transport, const LARGE: bool> Lead<'p, '_, T, LARGE> {
     /// Serve a window, and those that follow up to a limit.
     fn go(&mut self, mut parts: Parts<'p, T, LARGE>, until: Time, limit: Time) -> (Parts<'p, T, LARGE>, Time) {
         let last = match self.pays {
-            false => self.windows.serve_alone(&mut parts, until, limit),
+            false => self.windows.serve_alone(&mut parts, [until, limit], self.recent),
             true => {
                 drop(parts);
-                let last = self.windows.lead(until, limit);
+                let last = self.windows.lead(until, limit, self.recent);
                 parts = self.locked();
                 last
             }
         };
-        self.pays = last.pays;
+        (self.pays, self.recent) = (last.pays, last.recent);
+        self.alone = if last.alone > 0 { self.alone + last.alone } else { 0 };
         (parts, last.until)
     }
 

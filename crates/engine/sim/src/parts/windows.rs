@@ -13,7 +13,11 @@ use super::part::Part;
 
 /// Windows with fewer events than this, and than these for each packet that crosses, are served faster by one thread.
 const FEW: u64 = 10;
-const FOR_CROSSING: u64 = 3;
+const FOR_CROSSING: u64 = 2;
+/// Windows over which both are averaged: going over from one thread to several takes longer than a window.
+const AVERAGED: u64 = 16;
+/// Windows in a row that one thread serves before the parts are joined.
+pub(super) const PATIENCE: u64 = 256;
 
 /// Exclusive use of a part, or of its mail.
 pub(super) fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -35,11 +39,6 @@ struct State {
 }
 
 impl State {
-    /// Whether such windows are served faster by several threads; clearly, if some margin is wanted.
-    fn pays(&self, margin: u64) -> bool {
-        self.events >= FEW + margin + FOR_CROSSING * self.crossings
-    }
-
     const NONE: State = State { first: Time::NEVER, events: 0, crossings: 0, bound: Time::NEVER, stops: false };
 
     fn and(self, other: State) -> State {
@@ -50,6 +49,25 @@ impl State {
             bound: self.bound.min(other.bound),
             stops: self.stops || other.stops,
         }
+    }
+}
+
+/// Sums over about [`AVERAGED`] windows.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Recent {
+    events: u64,
+    crossings: u64,
+}
+
+impl Recent {
+    fn and(self, State { events, crossings, .. }: State) -> Recent {
+        let next = |sum: u64, one| sum - sum / AVERAGED + one;
+        Recent { events: next(self.events, events), crossings: next(self.crossings, crossings) }
+    }
+
+    /// Whether such windows are served faster by several threads; clearly, if some margin is wanted.
+    fn pays(self, margin: u64) -> bool {
+        self.events >= AVERAGED * (FEW + margin) + FOR_CROSSING * self.crossings
     }
 }
 
@@ -88,8 +106,12 @@ impl Report {
 #[derive(Clone, Copy)]
 pub(super) struct Last {
     pub until: Time,
+    /// It and those before it.
+    pub recent: Recent,
     /// Whether several threads serve such windows faster.
     pub pays: bool,
+    /// Windows that one thread served.
+    pub alone: u64,
 }
 
 /// The parts, and their messages to one another: those of this window and of the last one.
@@ -104,6 +126,8 @@ pub(super) struct Windows<'r, T: Transport, const LARGE: bool> {
     /// When the first window ends, and the latest end of any, in ps.
     until: AtomicU64,
     limit: AtomicU64,
+    /// Windows before the first.
+    recent: Mutex<Recent>,
     reports: [Vec<Report>; 2],
     /// By receiver, then by sender.
     mail: [Vec<Vec<Mutex<Batch>>>; 2],
@@ -127,16 +151,18 @@ impl<'r, T: Transport, const LARGE: bool> Windows<'r, T, LARGE> {
             stop,
             until: AtomicU64::default(),
             limit: AtomicU64::default(),
+            recent: Mutex::default(),
             reports: [reports(), reports()],
             mail: [boxes(), boxes()],
         }
     }
 
     /// The leading thread: have all parts serve a window, and those that follow, up to a limit.
-    pub fn lead(&self, until: Time, limit: Time) -> Last {
+    pub fn lead(&self, until: Time, limit: Time, recent: Recent) -> Last {
         self.until.store(until.0, Ordering::Relaxed);
         self.limit.store(limit.0, Ordering::Relaxed);
-        let mut last = Last { until, pays: true };
+        *lock(&self.recent) = recent;
+        let mut last = Last { until, recent, pays: true, alone: 0 };
         self.meeting.act(|| last = self.serve(0));
         last
     }
@@ -153,6 +179,7 @@ impl<'r, T: Transport, const LARGE: bool> Windows<'r, T, LARGE> {
         let mut part = lock(&self.parts[number]);
         let mut until = Time(self.until.load(Ordering::Relaxed));
         let limit = Time(self.limit.load(Ordering::Relaxed));
+        let mut recent = *lock(&self.recent);
         let mut turns = self.reports.iter().zip(&self.mail).cycle();
         loop {
             let Some((reports, mail)) = turns.next() else { unreachable!("they follow each other in turn") };
@@ -160,9 +187,10 @@ impl<'r, T: Transport, const LARGE: bool> Windows<'r, T, LARGE> {
             self.meeting.wait();
             mail[number].iter().for_each(|from| part.accept(&mut lock(from)));
             let all = reports.iter().map(Report::read).fold(State::NONE, State::and);
+            recent = recent.and(all);
             match self.next(all, until, limit) {
-                Some(next) if all.pays(0) => until = next,
-                _ => return Last { until, pays: all.pays(0) },
+                Some(next) if recent.pays(0) => until = next,
+                _ => return Last { until, recent, pays: recent.pays(0), alone: 0 },
             }
         }
     }
@@ -180,8 +208,13 @@ impl<'r, T: Transport, const LARGE: bool> Windows<'r, T, LARGE> {
     }
 
     /// The leading thread alone: have all parts serve a window, and those that follow, up to a limit, as long as few events happen.
-    pub fn serve_alone(&self, parts: &mut [MutexGuard<'_, Part<T, LARGE>>], mut until: Time, limit: Time) -> Last {
-        loop {
+    pub fn serve_alone(
+        &self,
+        parts: &mut [MutexGuard<'_, Part<T, LARGE>>],
+        [mut until, limit]: [Time; 2],
+        mut recent: Recent,
+    ) -> Last {
+        for alone in 1.. {
             let served = |parts: &[MutexGuard<'_, Part<T, LARGE>>]| -> u64 {
                 parts.iter().map(|part| part.running.world.events).sum()
             };
@@ -190,11 +223,13 @@ impl<'r, T: Transport, const LARGE: bool> Windows<'r, T, LARGE> {
             let crossings = exchange(parts);
             let states = parts.iter().zip(0..).map(|(part, number)| self.state(part, number));
             let all = State { events: served(parts) - before, crossings, ..states.fold(State::NONE, State::and) };
+            recent = recent.and(all);
             match self.next(all, until, limit) {
-                Some(next) if !all.pays(FEW) => until = next,
-                _ => return Last { until, pays: all.pays(FEW) },
+                Some(next) if !recent.pays(FEW) && alone < PATIENCE => until = next,
+                _ => return Last { until, recent, pays: recent.pays(FEW), alone },
             }
         }
+        unreachable!("patience ends")
     }
 
     /// The state of a part, but for its events and crossings.
