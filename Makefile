@@ -68,6 +68,7 @@ check-long: deny properties ## run what is too long for CI, for every night: the
 	cargo test --locked --package fanin-cli --test all -- --ignored
 	cargo test --locked --package fanin-tcp --test all -- --ignored
 	CASES=2000 cargo test --locked --package fanin-daemon --test all -- machine::
+	cargo test --locked --package fanin-daemon --test all -- --ignored over_sockets::
 	cargo clippy --locked --package fanin-cli --package fanin-daemon --features opentelemetry --all-targets -- -D warnings
 	cargo test --locked --package fanin-daemon --features opentelemetry --test all -- opentelemetry
 	cargo test --locked --package fanin-limit --features object_store,opentelemetry

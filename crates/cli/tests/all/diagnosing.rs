@@ -161,6 +161,7 @@ fn diagnoses_the_bundled_capture() {
 }
 
 #[test]
+#[ignore = "takes half a minute: make check-long"]
 fn advice_on_a_diagnosis_names_the_addresses_of_the_capture() {
     let place = captured("24");
     let found = json(&place.says(&["diagnose", "t.pcapng", "--advise", "--json"]));

@@ -392,7 +392,7 @@ fn attacks() -> Vec<Attack> {
         },
         Attack {
             name: "lists with replicas for servers that are out",
-            clients: 700,
+            clients: 350,
             servers: Servers::Close,
             of_pool: "replicas = 2",
             ..plain

@@ -544,13 +544,13 @@ fn run_with_plans(case: u64, replicas: usize) -> [usize; 3] {
 }
 
 fn cases_with_plans(replicas: usize) {
-    let [reads, found, errors] = each_case(4, |case| run_with_plans(case, replicas));
+    let [reads, found, errors] = each_case(2, |case| run_with_plans(case, replicas));
     println!("plans of {replicas} replicas: {reads} keys were read, {found} found, {errors} errors");
     assert!(found * 5 > reads, "too little is found for this to say anything");
 }
 
 fn cases(setting: &str) {
-    let [reads, found, errors] = each_case(8, |case| run(case, setting));
+    let [reads, found, errors] = each_case(4, |case| run(case, setting));
     println!("{setting}: {reads} keys were read, {found} found, {errors} errors");
     assert!(found * 5 > reads, "too little is found for this to say anything");
 }

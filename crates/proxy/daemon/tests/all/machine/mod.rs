@@ -397,15 +397,15 @@ fn each_case<const N: usize>(count: u64, run: impl Fn(u64) -> [usize; N] + std::
 
 #[test]
 fn any_event_order_completes_without_timeouts() {
-    cases(150, Faults::None);
+    cases(60, Faults::None);
 }
 
 #[test]
 fn crashes_end_every_request_within_timeout() {
-    cases(150, Faults::Crashes);
+    cases(60, Faults::Crashes);
 }
 
 #[test]
 fn wrong_responses_never_leak_values() {
-    cases(150, Faults::Lies);
+    cases(60, Faults::Lies);
 }

@@ -630,13 +630,13 @@ fn front_ends_on_both_sides_of_cutover_read_no_stale_replicas() {
 
 #[test]
 fn reads_never_return_stale_values_after_faults() {
-    cases(1, 30);
+    cases(1, 12);
 }
 
 #[test]
 fn reads_of_replicas_never_return_stale_values_after_faults() {
-    cases(2, 10);
-    cases(3, 6);
+    cases(2, 4);
+    cases(3, 3);
 }
 
 fn cases(replicas: usize, count: u64) {

@@ -12,6 +12,8 @@ use crate::support::Client;
 
 const KEYS: usize = 24;
 const WRITERS: usize = 3;
+/// Between a client's requests: without it, clients take the processors of everything that waits.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// State shared by the clients.
 struct Known {
@@ -91,6 +93,7 @@ fn read(mut client: Client, known: &Known, seed: usize) {
         for ((number, before), found) in numbers.iter().zip(before).zip(found) {
             known.judge(*number, before, missed, found);
         }
+        thread::sleep(PAUSE);
     }
 }
 
@@ -137,6 +140,7 @@ fn write(mut client: Client, known: &Known, writer: usize) {
             let missed = known.may_miss.load(SeqCst);
             let found = versions(&mut client, known, &[number], "get");
             known.judge(number, next, missed, found[0]);
+            thread::sleep(PAUSE);
         }
     }
 }

@@ -43,19 +43,30 @@ fn uses_the_event_loop_of_the_setting() {
     assert!(lines.contains(&format!("STAT event_loop {expected}")), "{lines:?}");
 }
 
-/// Runs the other tests of this module in a process of their own, so that they are compiled once.
-#[test]
-fn all_pass_with_epoll() {
+/// Runs tests of these modules with epoll in a process of their own, so that they are compiled once; more than `least` must pass.
+fn pass_with_epoll(modules: &[&str], least: usize) {
     if EVENT_LOOP.is_epoll() {
         return;
     }
+    let here = module_path!().split_once("::").unwrap().1;
     let tests = Command::new(std::env::current_exe().unwrap())
-        .arg(module_path!().split_once("::").unwrap().1)
+        .args(modules.iter().map(|module| format!("{here}::{module}")))
         .env(EPOLL, "1")
         .output();
     let tests = tests.unwrap();
     let said = String::from_utf8_lossy(&tests.stdout);
     assert!(tests.status.success(), "{said}{}", String::from_utf8_lossy(&tests.stderr));
     let passed = said.lines().find_map(|line| line.strip_prefix("test result: ok. ")?.split_once(' ')?.0.parse().ok());
-    assert!(passed.is_some_and(|passed: usize| passed > 100), "{said}");
+    assert!(passed.is_some_and(|passed: usize| passed > least), "{said}");
+}
+
+#[test]
+fn connections_pass_with_epoll() {
+    pass_with_epoll(&["commands::", "faults::", "reloads::", "tls::", "unix_sockets::"], 40);
+}
+
+#[test]
+#[ignore = "takes a minute of both cores: make check-long"]
+fn all_pass_with_epoll() {
+    pass_with_epoll(&[""], 100);
 }
