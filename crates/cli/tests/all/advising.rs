@@ -189,7 +189,7 @@ fn a_goal_ranks_remedies_that_meet_it_by_effort() {
 
 /// A cluster of options whose runs are cheap, and its advice with the saved scenario's own row.
 fn described(place: &Place, options: &[&str]) -> (Value, Value) {
-    let own = ["advise", "--rate", "1Gbit/s", "--budget", "20M", "--remedies", "rto-min", "--save", "c.toml", "--json"];
+    let own = ["advise", "--rate", "1Gbit/s", "--budget", "8M", "--remedies", "rto-min", "--save", "c.toml", "--json"];
     let advice: Value = serde_json::from_str(&place.says(&[&own, options].concat())).unwrap();
     let row = place.runs("fanin compare c.toml --json")["rows"][0].clone();
     (advice, row)
@@ -259,14 +259,14 @@ fn saves_the_scenario_of_a_described_cluster() {
         "--answer",
         "16KiB",
         "--budget",
-        "20M",
+        "8M",
         "--save",
         "c.toml",
         "--json",
     ];
     let advice: Value = serde_json::from_str(&place.says(&line)).unwrap();
     assert_eq!((&advice["needed"], advice["remedies"].as_array().unwrap().len()), (&false.into(), 0));
-    let again: Value = serde_json::from_str(&place.says(&["advise", "c.toml", "--budget", "20M", "--json"])).unwrap();
+    let again: Value = serde_json::from_str(&place.says(&["advise", "c.toml", "--budget", "8M", "--json"])).unwrap();
     assert_eq!(again, advice);
     let refused =
         place.refuses(&["advise", "--servers", "4", "--rate", "1Gbit/s", "--answer", "1KiB", "--switch", "x"]);

@@ -176,7 +176,7 @@ impl<T: Transport> Builder<T> {
     /// Begins the run of several applications.
     pub fn start_all(self, applications: Applications) -> Simulation {
         match self.measures_ports {
-            true => self.observe(None, applications),
+            true => self.observe(None, None, applications),
             false if self.is_large() => self.begin(NoProbe::<true>, applications),
             false => self.begin(NoProbe::<false>, applications),
         }
@@ -185,13 +185,13 @@ impl<T: Transport> Builder<T> {
     /// Begins a run that records the series and events selected by `watch`; the tables are the same.
     pub fn watch(self, watch: Watch, applications: Applications) -> Simulation {
         let recorder = Recorder::new(watch, self.fabric.downlinks(HostId::CLIENT));
-        self.observe(Some(recorder), applications)
+        self.observe(Some(recorder), None, applications)
     }
 
     /// Begins a run that captures every packet that crosses the links at a point; `None` if the fabric has no such point.
     pub fn tap(self, point: &TapPoint, applications: Applications) -> Option<Simulation> {
         let tap = Tap::new(point, &self.fabric)?;
-        Some(self.begin(tap, applications))
+        Some(self.observe(None, Some(tap), applications))
     }
 
     /// Runs in this many parts, which a team serves in parallel. The caller has made sure that the workload can be foreseen, and that
@@ -207,19 +207,18 @@ impl<T: Transport> Builder<T> {
         stop: &AtomicBool,
     ) -> Result<RunTables, RunError> {
         let replay = self.replay.clone();
-        let tables = match self.is_large() {
-            true => parts::run(self.running(NoProbe::<true>, applications), parts, team, stop),
-            false => parts::run(self.running(NoProbe::<false>, applications), parts, team, stop),
-        };
+        let tables = parts::run(self.running(NoProbe::<true>, applications), parts, team, stop);
         tables?.map_err(|imbalance| broken(&imbalance, &replay))
     }
 
-    /// A run with a recorder, if given, and the measurements of ports.
-    fn observe(mut self, recorder: Option<Recorder>, applications: Applications) -> Simulation {
+    /// A run with a recorder and a tap, if given, and the measurements of ports.
+    fn observe(mut self, recorder: Option<Recorder>, tap: Option<Tap>, applications: Applications) -> Simulation {
         let occupancy = self.measures_ports.then(Occupancy::default);
-        // Departures are events, so that a queue is seen to shrink when it does.
-        self.departures = Departures::Lazy;
-        self.begin(Watchers { occupancy, recorder }, applications)
+        if occupancy.is_some() || recorder.is_some() {
+            // Departures are events, so that a queue is seen to shrink when it does.
+            self.departures = Departures::Lazy;
+        }
+        self.begin(Watchers { occupancy, recorder, tap }, applications)
     }
 
     fn begin<P: Probe + 'static>(mut self, probe: P, applications: Applications) -> Simulation {

@@ -34,7 +34,7 @@ const NOWHERE: u32 = u32::MAX;
 impl Places for Few {
     #[inline(always)]
     fn of(&self, slot: Slot) -> usize {
-        self.0[slot.index()] as usize
+        self.0.get(slot.index()).copied().unwrap_or(NOWHERE) as usize
     }
 
     fn give(&mut self, slot: Slot, next: usize) -> usize {

@@ -18,6 +18,7 @@ use crate::pauses::ComingPause;
 use crate::places::{Every, Places};
 use crate::pools::Memory;
 use crate::socket::ExpectedMessage;
+use crate::tap::Tap;
 
 /// An event rare enough to record each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -443,10 +444,11 @@ impl Probe for Recorder {
     }
 }
 
-/// The watchers of a run: one or both.
+/// The watchers of a run: one or more.
 pub(crate) struct Watchers {
     pub occupancy: Option<Occupancy>,
     pub recorder: Option<Recorder>,
+    pub tap: Option<Tap>,
 }
 
 impl Probe for Watchers {
@@ -481,6 +483,16 @@ impl Probe for Watchers {
         if let Some(recorder) = &mut self.recorder {
             recorder.limit(now, endpoint, limit);
         }
+    }
+
+    fn crossed(&mut self, now: Time, link: LinkId, to: EndpointId, packet: &InFlight, beside: Metadata<'_>) {
+        if let Some(tap) = &mut self.tap {
+            tap.crossed(now, link, to, packet, beside);
+        }
+    }
+
+    fn caught(&mut self, fabric: &Fabric, host_of: &BTreeMap<EndpointId, HostId>) -> Vec<CapturedPacket> {
+        self.tap.as_mut().map(|tap| tap.caught(fabric, host_of)).unwrap_or_default()
     }
 
     fn happening(&mut self, now: Time, happening: LoggedEvent) {

@@ -135,10 +135,12 @@ impl<L: Places, T> Ends<L, T> {
         }
     }
 
-    /// Prefetch an endpoint.
+    /// Prefetch an endpoint, if it exists: a packet that begins a connection is ahead of the end that accepts it.
     #[inline(always)]
     pub fn fetch(&self, slot: Slot) {
-        fetch(&self.sockets[self.places.of(slot)]);
+        if let Some(socket) = self.sockets.get(self.places.of(slot)) {
+            fetch(socket);
+        }
     }
 }
 

@@ -8,8 +8,6 @@ use fanin_transport::{Block, HeaderOptions, Metadata, Packet};
 use fanin_units::Time;
 
 use crate::packet::{CapturedPacket, InFlight};
-use crate::places::Every;
-use crate::probe::Probe;
 
 /// Location of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,20 +53,17 @@ impl Tap {
         let delays = fabric.links().iter().map(|link| link.delay).collect();
         (!links.is_empty()).then_some(Tap { links, delays, crossings: Vec::new() })
     }
-}
 
-impl Probe for Tap {
-    type Places = Every;
-    const ON: bool = true;
-
-    fn crossed(&mut self, now: Time, link: LinkId, to: EndpointId, packet: &InFlight, beside: Metadata<'_>) {
+    /// A packet for an endpoint has crossed a link.
+    pub fn crossed(&mut self, now: Time, link: LinkId, to: EndpointId, packet: &InFlight, beside: Metadata<'_>) {
         let Some(&(_, far_end)) = self.links.iter().find(|(tapped, _)| *tapped == link) else { return };
         let time = if far_end { now } else { now.since(self.delays[link.index()]) };
         let Metadata { sack, notes, .. } = beside;
         self.crossings.push(Crossing { time, link, to, packet: packet.packet, sack: sack.to_vec(), notes });
     }
 
-    fn caught(&mut self, fabric: &Fabric, host_of: &BTreeMap<EndpointId, HostId>) -> Vec<CapturedPacket> {
+    /// The packets captured since the last call, by time.
+    pub fn caught(&mut self, fabric: &Fabric, host_of: &BTreeMap<EndpointId, HostId>) -> Vec<CapturedPacket> {
         let mut crossings = std::mem::take(&mut self.crossings);
         crossings.sort_by_key(|crossing| (crossing.time, crossing.link));
         let name = |Crossing { time, link, to, packet, sack, notes }: Crossing| CapturedPacket {

@@ -135,7 +135,7 @@ fn carry(link: &mut Link, from: &mut PacketMetadata, to: &mut PacketMetadata) {
     });
 }
 
-impl<const LARGE: bool> Net<Border<LARGE>> {
+impl Net<Border> {
     /// Accept a packet from another part.
     pub fn take_over(&mut self, handed: &CrossingPacket) {
         let CrossingPacket { link, due, ref packet, .. } = *handed;

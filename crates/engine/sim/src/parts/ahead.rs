@@ -18,10 +18,10 @@ use crate::socket::ExpectedMessage;
 use crate::world::{World, ends_of};
 
 /// The workload's view when one of its timers is due, or a message has arrived.
-pub(crate) struct Ahead<'a, 'p, T: Transport, const LARGE: bool> {
-    pub world: &'a mut World<NoProbe<LARGE>, T>,
+pub(crate) struct Ahead<'a, 'p, T: Transport> {
+    pub world: &'a mut World<NoProbe<true>, T>,
     pub borders: &'a Borders,
-    pub parts: &'a mut [MutexGuard<'p, Part<T, LARGE>>],
+    pub parts: &'a mut [MutexGuard<'p, Part<T>>],
     pub timers: &'a mut Heap,
     pub now: Key,
     /// Bytes written to connections that this timer opened, opener first.
@@ -31,7 +31,7 @@ pub(crate) struct Ahead<'a, 'p, T: Transport, const LARGE: bool> {
 const LOOKS: &str = "what is foreseen looks at nothing that happens";
 const ACTS: &str = "what is foreseen opens connections, sends and closes, and no more";
 
-impl<T: Transport, const LARGE: bool> Ahead<'_, '_, T, LARGE> {
+impl<T: Transport> Ahead<'_, '_, T> {
     fn slot(&self, at: EndpointId) -> (Slot, usize) {
         let slot = self.world.sockets.book.slot(at).unwrap_or_else(|| unreachable!("{ACTS}"));
         (slot, self.borders.of_host(self.world.net.host_of(slot)))
@@ -42,7 +42,7 @@ impl<T: Transport, const LARGE: bool> Ahead<'_, '_, T, LARGE> {
     }
 }
 
-impl<T: Transport, const LARGE: bool> View for Ahead<'_, '_, T, LARGE> {
+impl<T: Transport> View for Ahead<'_, '_, T> {
     fn now(&self) -> Time {
         Time(self.now.time())
     }
@@ -108,7 +108,7 @@ impl<T: Transport, const LARGE: bool> View for Ahead<'_, '_, T, LARGE> {
     }
 }
 
-impl<T: Transport, const LARGE: bool> Driver for Ahead<'_, '_, T, LARGE> {
+impl<T: Transport> Driver for Ahead<'_, '_, T> {
     fn act_for(&mut self, owner: Owner) {
         debug_assert_eq!(owner, Owner::WORKLOAD, "nothing runs beside the workload of a run in parts");
     }

@@ -87,7 +87,7 @@ impl Default for Batch {
 }
 
 /// Border of a part.
-pub(crate) struct Border<const LARGE: bool> {
+pub(crate) struct Border {
     borders: Arc<Borders>,
     part: usize,
     /// By link: the part that it leads to, if another one.
@@ -96,9 +96,9 @@ pub(crate) struct Border<const LARGE: bool> {
     pub batches: Vec<Batch>,
 }
 
-impl<const LARGE: bool> Border<LARGE> {
+impl Border {
     /// The border of a part.
-    pub fn new(borders: Arc<Borders>, links: impl Iterator<Item = LinkId>, part: usize) -> Border<LARGE> {
+    pub fn new(borders: Arc<Borders>, links: impl Iterator<Item = LinkId>, part: usize) -> Border {
         let leads_away = |&link: &LinkId| borders.sends(link) == part && borders.crosses(link);
         let to = links.map(|link| Some(link).filter(leads_away).map(|link| borders.receives(link) as u8)).collect();
         let batches = (0..borders.parts).map(|_| Batch::default()).collect();
@@ -113,7 +113,7 @@ impl<const LARGE: bool> Border<LARGE> {
     }
 }
 
-impl<const LARGE: bool> Probe for Border<LARGE> {
+impl Probe for Border {
     #[inline(always)]
     fn leads_away(&self, link: LinkId) -> bool {
         self.to[link.index()].is_some()
@@ -147,5 +147,5 @@ impl<const LARGE: bool> Probe for Border<LARGE> {
     type Places = Few;
     const PART: bool = true;
     const ON: bool = false;
-    const LARGE: bool = LARGE;
+    const LARGE: bool = true;
 }

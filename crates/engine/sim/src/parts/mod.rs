@@ -50,8 +50,8 @@ pub trait Team {
 }
 
 /// Serve a run that no reason restricts to one core in this many parts; its tables, or the conservation error.
-pub(crate) fn run<T: Transport, const LARGE: bool>(
-    whole: Running<NoProbe<LARGE>, T, Applications>,
+pub(crate) fn run<T: Transport>(
+    whole: Running<NoProbe<true>, T, Applications>,
     parts: NonZeroUsize,
     team: &dyn Team,
     stop: &AtomicBool,
@@ -91,11 +91,11 @@ enum Pause {
     Stopped,
 }
 
-struct Run<T: Transport, const LARGE: bool> {
-    whole: Running<NoProbe<LARGE>, T, Applications>,
+struct Run<T: Transport> {
+    whole: Running<NoProbe<true>, T, Applications>,
     borders: Arc<Borders>,
     /// Empty while the network is joined.
-    parts: Vec<Part<T, LARGE>>,
+    parts: Vec<Part<T>>,
     /// The workload's timers while the network is split.
     timers: Heap,
     /// When the workload's timers were served ahead.
@@ -103,10 +103,10 @@ struct Run<T: Transport, const LARGE: bool> {
 }
 
 /// Exclusive use of all parts.
-type Parts<'p, T, const LARGE: bool> = Vec<MutexGuard<'p, Part<T, LARGE>>>;
+type Parts<'p, T> = Vec<MutexGuard<'p, Part<T>>>;
 
-impl<T: Transport, const LARGE: bool> Run<T, LARGE> {
-    fn nets(parts: &mut [Part<T, LARGE>]) -> Vec<&mut Net<Border<LARGE>>> {
+impl<T: Transport> Run<T> {
+    fn nets(parts: &mut [Part<T>]) -> Vec<&mut Net<Border>> {
         parts.iter_mut().map(|part| &mut part.running.world.net).collect()
     }
 
@@ -223,12 +223,12 @@ impl<T: Transport, const LARGE: bool> Run<T, LARGE> {
 }
 
 /// The leading thread of a run in parts.
-struct Lead<'p, 'r, T: Transport, const LARGE: bool> {
-    whole: &'p mut Running<NoProbe<LARGE>, T, Applications>,
+struct Lead<'p, 'r, T: Transport> {
+    whole: &'p mut Running<NoProbe<true>, T, Applications>,
     borders: &'p Borders,
     timers: &'p mut Heap,
     acts: &'p mut VecDeque<Time>,
-    windows: &'p Windows<'r, T, LARGE>,
+    windows: &'p Windows<'r, T>,
     /// Whether several threads serve windows such as the last one faster.
     pays: bool,
     recent: Recent,
@@ -238,8 +238,8 @@ struct Lead<'p, 'r, T: Transport, const LARGE: bool> {
     ends_after: Time,
 }
 
-impl<'p, T: Transport, const LARGE: bool> Lead<'p, '_, T, LARGE> {
-    fn locked(&self) -> Parts<'p, T, LARGE> {
+impl<'p, T: Transport> Lead<'p, '_, T> {
+    fn locked(&self) -> Parts<'p, T> {
         self.windows.parts.iter().map(lock).collect()
     }
 
@@ -267,7 +267,7 @@ impl<'p, T: Transport, const LARGE: bool> Lead<'p, '_, T, LARGE> {
     }
 
     /// Serve the workload's timers up to a time, or up to one that depends on events, whose time is returned.
-    fn foresee(&mut self, locked: &mut Parts<'p, T, LARGE>, until: Time) -> (Time, bool) {
+    fn foresee(&mut self, locked: &mut Parts<'p, T>, until: Time) -> (Time, bool) {
         loop {
             let now = self.timers.peek();
             if now.time() > until.0 {
@@ -291,11 +291,11 @@ impl<'p, T: Transport, const LARGE: bool> Lead<'p, '_, T, LARGE> {
     /// end of the last window.
     fn serve(
         &mut self,
-        mut parts: Parts<'p, T, LARGE>,
+        mut parts: Parts<'p, T>,
         [now, mut until]: [Time; 2],
         is_last: bool,
-    ) -> (Parts<'p, T, LARGE>, Time, Option<Pause>) {
-        let missing = |parts: &Parts<'p, T, LARGE>| parts.iter().any(|part| part.running.observer.missing > 0);
+    ) -> (Parts<'p, T>, Time, Option<Pause>) {
+        let missing = |parts: &Parts<'p, T>| parts.iter().any(|part| part.running.observer.missing > 0);
         let has_shares = parts.iter().any(|part| part.running.observer.share.is_some());
         // The run, or an operation of all shares, ends with the last missing message anywhere. A part without missing messages waits.
         let waits = missing(&parts) && (has_shares || self.may_end(&parts, now, until));
@@ -340,7 +340,7 @@ impl<'p, T: Transport, const LARGE: bool> Lead<'p, '_, T, LARGE> {
     }
 
     /// Whether all messages may have arrived at a time.
-    fn may_end(&mut self, parts: &Parts<'p, T, LARGE>, now: Time, until: Time) -> bool {
+    fn may_end(&mut self, parts: &Parts<'p, T>, now: Time, until: Time) -> bool {
         if !self.whole.observer.workload().ends_when_all_is_there() {
             return false;
         }
@@ -352,7 +352,7 @@ impl<'p, T: Transport, const LARGE: bool> Lead<'p, '_, T, LARGE> {
     }
 
     /// Serve a window, and those that follow up to a limit.
-    fn go(&mut self, mut parts: Parts<'p, T, LARGE>, until: Time, limit: Time) -> (Parts<'p, T, LARGE>, Time) {
+    fn go(&mut self, mut parts: Parts<'p, T>, until: Time, limit: Time) -> (Parts<'p, T>, Time) {
         let last = match self.pays {
             false => self.windows.serve_alone(&mut parts, [until, limit], self.recent),
             true => {
@@ -368,7 +368,7 @@ impl<'p, T: Transport, const LARGE: bool> Lead<'p, '_, T, LARGE> {
     }
 
     /// Exchange packets between parts, and report received messages to the workload.
-    fn exchange(&mut self, parts: &mut Parts<'p, T, LARGE>) {
+    fn exchange(&mut self, parts: &mut Parts<'p, T>) {
         windows::exchange(parts);
         let Lead { whole: Running { world, observer }, borders, timers, .. } = self;
         let mut heard: Vec<ReceivedMessage> =

@@ -73,9 +73,9 @@ impl Ledger {
     }
 }
 
-impl<T: Transport, const LARGE: bool> Observer<Border<LARGE>, T> for Ledger {
+impl<T: Transport> Observer<Border, T> for Ledger {
     #[inline(always)]
-    fn takes(&mut self, world: &World<Border<LARGE>, T>, key: Key) -> bool {
+    fn takes(&mut self, world: &World<Border, T>, key: Key) -> bool {
         if self.waits && self.missing == 0 || self.end.is_some_and(|end| key >= end) {
             self.next = Some(key);
             return false;
@@ -89,7 +89,7 @@ impl<T: Transport, const LARGE: bool> Observer<Border<LARGE>, T> for Ledger {
     }
 
     #[cold]
-    fn report(&mut self, world: &mut World<Border<LARGE>, T>, slot: Slot, progress: Progress) {
+    fn report(&mut self, world: &mut World<Border, T>, slot: Slot, progress: Progress) {
         let by = world.sockets.at(slot).id;
         if progress.any(Progress::AWAKE) {
             while let Some(what) = world.next_message(slot) {
@@ -111,14 +111,14 @@ impl<T: Transport, const LARGE: bool> Observer<Border<LARGE>, T> for Ledger {
         }
     }
 
-    fn on_timeout(&mut self, _world: &mut World<Border<LARGE>, T>, _at: EndpointId) {}
+    fn on_timeout(&mut self, _world: &mut World<Border, T>, _at: EndpointId) {}
 
-    fn on_host_fault(&mut self, _world: &mut World<Border<LARGE>, T>, _host: HostId, _to: HostState) {
+    fn on_host_fault(&mut self, _world: &mut World<Border, T>, _host: HostId, _to: HostState) {
         unreachable!("where hosts fail, a run is not simulated in parts");
     }
 
     #[cold]
-    fn due(&mut self, world: &mut World<Border<LARGE>, T>, timer: Timer) {
+    fn due(&mut self, world: &mut World<Border, T>, timer: Timer) {
         if let Some(share) = &mut self.share {
             return share.due(world, timer.what);
         }
@@ -136,11 +136,11 @@ impl<T: Transport, const LARGE: bool> Observer<Border<LARGE>, T> for Ledger {
 }
 
 /// A part of a run.
-pub(crate) struct Part<T: Transport, const LARGE: bool> {
-    pub running: Running<Border<LARGE>, T, Ledger>,
+pub(crate) struct Part<T: Transport> {
+    pub running: Running<Border, T, Ledger>,
 }
 
-impl<T: Transport, const LARGE: bool> Part<T, LARGE> {
+impl<T: Transport> Part<T> {
     /// Order an action for a timer's time.
     pub fn order(&mut self, at: Key, order: Order) {
         let Running { world, observer } = &mut self.running;

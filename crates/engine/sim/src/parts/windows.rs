@@ -115,8 +115,8 @@ pub(super) struct Last {
 }
 
 /// The parts, and their messages to one another: those of this window and of the last one.
-pub(super) struct Windows<'r, T: Transport, const LARGE: bool> {
-    pub parts: Vec<Mutex<Part<T, LARGE>>>,
+pub(super) struct Windows<'r, T: Transport> {
+    pub parts: Vec<Mutex<Part<T>>>,
     pub meeting: Meeting,
     /// Minimum time from one part to another.
     ahead: Time,
@@ -133,13 +133,13 @@ pub(super) struct Windows<'r, T: Transport, const LARGE: bool> {
     mail: [Vec<Vec<Mutex<Batch>>>; 2],
 }
 
-impl<'r, T: Transport, const LARGE: bool> Windows<'r, T, LARGE> {
+impl<'r, T: Transport> Windows<'r, T> {
     pub fn new(
-        parts: Vec<Part<T, LARGE>>,
+        parts: Vec<Part<T>>,
         ahead: Time,
         client: Option<(HostId, usize)>,
         stop: &'r AtomicBool,
-    ) -> Windows<'r, T, LARGE> {
+    ) -> Windows<'r, T> {
         let count = parts.len();
         let reports = || (0..count).map(|_| Report::default()).collect();
         let boxes = || (0..count).map(|_| (0..count).map(|_| Mutex::default()).collect()).collect();
@@ -195,7 +195,7 @@ impl<'r, T: Transport, const LARGE: bool> Windows<'r, T, LARGE> {
         }
     }
 
-    fn serve_one(&self, part: &mut Part<T, LARGE>, number: usize, until: Time, mail: &[Vec<Mutex<Batch>>]) -> State {
+    fn serve_one(&self, part: &mut Part<T>, number: usize, until: Time, mail: &[Vec<Mutex<Batch>>]) -> State {
         let before = part.running.world.events;
         part.go(until);
         let mut state = State { events: part.running.world.events - before, ..self.state(part, number) };
@@ -210,14 +210,13 @@ impl<'r, T: Transport, const LARGE: bool> Windows<'r, T, LARGE> {
     /// The leading thread alone: have all parts serve a window, and those that follow, up to a limit, as long as few events happen.
     pub fn serve_alone(
         &self,
-        parts: &mut [MutexGuard<'_, Part<T, LARGE>>],
+        parts: &mut [MutexGuard<'_, Part<T>>],
         [mut until, limit]: [Time; 2],
         mut recent: Recent,
     ) -> Last {
         for alone in 1.. {
-            let served = |parts: &[MutexGuard<'_, Part<T, LARGE>>]| -> u64 {
-                parts.iter().map(|part| part.running.world.events).sum()
-            };
+            let served =
+                |parts: &[MutexGuard<'_, Part<T>>]| -> u64 { parts.iter().map(|part| part.running.world.events).sum() };
             let before = served(parts);
             parts.iter_mut().for_each(|part| part.go(until));
             let crossings = exchange(parts);
@@ -233,7 +232,7 @@ impl<'r, T: Transport, const LARGE: bool> Windows<'r, T, LARGE> {
     }
 
     /// The state of a part, but for its events and crossings.
-    fn state(&self, part: &Part<T, LARGE>, number: usize) -> State {
+    fn state(&self, part: &Part<T>, number: usize) -> State {
         let Part { running } = part;
         let client = self.client.filter(|&(_, part)| part == number);
         State {
@@ -258,7 +257,7 @@ impl<'r, T: Transport, const LARGE: bool> Windows<'r, T, LARGE> {
 }
 
 /// Deliver the batches that the parts have handed over; returns their packets.
-pub(super) fn exchange<T: Transport, const LARGE: bool>(parts: &mut [MutexGuard<'_, Part<T, LARGE>>]) -> u64 {
+pub(super) fn exchange<T: Transport>(parts: &mut [MutexGuard<'_, Part<T>>]) -> u64 {
     let mut packets = 0;
     for from in 0..parts.len() {
         let mut batches = std::mem::take(&mut parts[from].running.world.net.probe.batches);
