@@ -6,7 +6,7 @@ CARGO_BUILD = cargo build --release --locked --package fanin-cli
 KERNEL_BUILD = cargo build --release --locked --package fanin-kernel --features load
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-go test-python test-browser python-test lint texts check check-long properties deny reproduce scorecards docs web fuzz kernel kernel-test memcheck release release-check reproducible publish-check clean
+.PHONY: help build demo test test-build test-rust test-go test-python test-browser python-test lint texts check check-long properties deny reproduce scorecards docs web fuzz kernel kernel-test memcheck release release-check reproducible publish-check clean
 
 help: ## list these targets; `make measurements` lists measurements and long tests
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -20,6 +20,10 @@ demo: build ## compare schemes on the papers' settings: the main job
 	@scripts/demo.sh
 
 test: test-rust test-go test-python test-browser ## run all tests, including the Go module's, the report in a browser and the Python package's quick tests, and check dependency rules
+
+test-build:
+	@scripts/setup.sh rust
+	@cargo test --workspace --locked --no-run
 
 # Twice as many threads as cores: many tests of the daemon wait.
 test-rust:

@@ -39,6 +39,8 @@ function named(variable) {
 async function show(browser, path, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1120, height: 900 }, ...options });
   const page = await context.newPage();
+  // A busy machine is slow, not broken.
+  page.setDefaultTimeout(300_000);
   await page.addInitScript(noteLabels);
   const heard = { errors: [], requests: [] };
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && heard.errors.push(message.text()));
