@@ -71,6 +71,7 @@ check-long: deny properties ## run what is too long for CI, for every night: the
 	@scripts/setup.sh rust
 	cargo test --locked --package fanin-cli --test all -- --ignored
 	cargo test --locked --package fanin-tcp --test all -- --ignored
+	cargo test --locked --package fanin-simulate-tests --test all -- --ignored no_effect::
 	CASES=2000 cargo test --locked --package fanin-daemon --test all -- machine::
 	cargo test --locked --package fanin-daemon --test all -- --ignored over_sockets::
 	cargo clippy --locked --package fanin-cli --package fanin-daemon --features opentelemetry --all-targets -- -D warnings
