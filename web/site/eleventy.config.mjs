@@ -9,6 +9,7 @@ import highlight from "highlight.js";
 import anchor from "markdown-it-anchor";
 import { picture, sentence } from "./first.mjs";
 import { pages } from "./pages.mjs";
+import { scores } from "./scores.mjs";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const REPOSITORY = "https://github.com/fanin-sim/fanin/blob/main/";
@@ -105,6 +106,7 @@ export default function (config) {
   config.addFilter("contents", contents);
   config.addGlobalData("menu", menu());
   config.addGlobalData("first", first());
+  config.addGlobalData("scores", scores());
   config.addGlobalData("scorecards", readFileSync(path.join(ROOT, "web/site/scorecards.html"), "utf8").replace("<main>", '<main id="main" class="scorecards">'));
   config.addGlobalData("repository", REPOSITORY.replace("/blob/main/", ""));
   for (const image of IMAGES) config.addPassthroughCopy({ [path.join(ROOT, image)]: image });
