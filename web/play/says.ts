@@ -3,7 +3,7 @@
 import type { Report, ReportRow, Timeline } from "../src/data";
 import { count, many, three, time } from "../src/format";
 
-/** The figures of a run in one line, then what its senders did. */
+/** The figures of a run in one line, then rates or retransmissions of its senders. */
 export function sentences(report: Report): string[] {
   const [row, story] = [report.rows[0], report.stories[0]];
   if (row === undefined) return [];

@@ -24,7 +24,6 @@ pub(crate) fn section(advice: &Advice) -> String {
             );
         }
     }
-    html += &advice.base.iter().map(|base| paragraph(&base.says())).collect::<String>();
     html += &advice.caveats.iter().map(|caveat| paragraph(caveat)).collect::<String>();
     html + "</section>\n"
 }
