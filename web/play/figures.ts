@@ -4,14 +4,14 @@
 import "uplot/dist/uPlot.min.css";
 import "../src/style.css";
 import "./play.css";
-import type { Report, ReportRow } from "../src/data";
+import type { Report } from "../src/data";
 import { el } from "../src/dom";
-import { count, three, time } from "../src/format";
 import { Schemes } from "../src/schemes";
 import { timeline } from "../src/story";
 import { swarms } from "../src/swarms";
-import { walk } from "./walk";
 import { lacks, load } from "./load";
+import { sentences } from "./says";
+import { walk } from "./walk";
 import type { Workers } from "./workers";
 
 /** Engine of all figures of the page; loaded for the first one. */
@@ -85,7 +85,7 @@ class Figure {
       if (change !== this.change || report === undefined) return;
       this.reports.set(value, report);
       const schemes = new Schemes(report.schemes.map((scheme) => scheme.label));
-      this.status.textContent = report.rows[0] ? figures(report.rows[0]) : "";
+      this.status.textContent = sentences(report).join(" ");
       this.drawing.replaceChildren(...report.stories.map((story) => timeline(story, schemes, this.walks ? walk : undefined)), ...swarms(report, schemes));
     } catch (error) {
       if (change === this.change) this.status.textContent = error instanceof Error ? error.message : String(error);
@@ -107,14 +107,6 @@ class Figure {
     if ("problem" in step) throw new Error(step.problem.what);
     return step.report as Report;
   }
-}
-
-/** The figures of a run in one line. */
-function figures(row: ReportRow): string {
-  const mean = row.qct_ms.mean === null ? "" : `, ${time(row.qct_ms.mean)} for an average request`;
-  const { pauses } = row;
-  const paused = pauses === null ? "" : ` ${count(pauses.links)} links were paused, ${count(pauses.spread_share * 100)} % of the times by a port that was paused itself.`;
-  return `${three(row.goodput_mbps.mean)} Mbit/s${mean}; ${three(row.drops)} packets dropped and ${three(row.timeouts)} timeouts in ${three(row.rounds)} requests.${paused}`;
 }
 
 const seen = new IntersectionObserver((entries) => {

@@ -2,7 +2,7 @@
 
 import type { Timeline } from "../src/data";
 import { el } from "../src/dom";
-import { sizesAs, time } from "../src/format";
+import { many, sizesAs, time } from "../src/format";
 
 /** A step of a walk. */
 export interface Step {
@@ -13,7 +13,6 @@ export interface Step {
 }
 
 const ms = (us: number) => us / 1e3;
-const many = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 /** The steps of the round with the longest stall, or of the first one. */
 export function steps(story: Timeline): Step[] {

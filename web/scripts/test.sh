@@ -50,8 +50,14 @@ rm -rf "$many"
 classes=$PWD/target/web-classes
 rm -rf "$classes"
 "$fanin" compare scenarios/tcp-beside-rdma.toml --fan-in 16 --seeds 1 --set "workload.duration=10 ms" --out "$classes" >/dev/null
+pauses=$PWD/target/web-pauses
+rm -rf "$pauses"
+"$fanin" compare scenarios/roce-incast.toml --schemes dcqcn,hpcc --fan-in 64,255 --seeds 1 --out "$pauses" >/dev/null
+remedies=$PWD/target/web-remedies
+rm -rf "$remedies"
+"$fanin" advise scenarios/fixed-fragment.toml --remedies rto-min,initial-window --budget 5M --out "$remedies" >/dev/null
 ranks=$PWD/target/web-ranks
 rm -rf "$ranks"
 web/scripts/ranks.py "$ranks" 1024
 "$fanin" compare "$ranks/ranks.toml" --seeds 1 --out "$ranks/report" >/dev/null
-FANIN_RANKS=$ranks/report/report.html FANIN_CLASSES=$classes/report.html FANIN_MANY=$many/report.html FANIN_MEMORY=$memory/report.html FANIN_SWARMS=$swarms/report.html FANIN_LOADS=$loads/report.html FANIN_WIDE=$wide/report.html FANIN_REPORT=$report/report.html FANIN_CLUSTER=$cluster/report.html FANIN_SCORECARD=$scorecard/report.html FANIN_BARS=$bars/report.html npm --prefix web test --silent
+FANIN_REMEDIES=$remedies/report.html FANIN_PAUSES=$pauses/report.html FANIN_RANKS=$ranks/report/report.html FANIN_CLASSES=$classes/report.html FANIN_MANY=$many/report.html FANIN_MEMORY=$memory/report.html FANIN_SWARMS=$swarms/report.html FANIN_LOADS=$loads/report.html FANIN_WIDE=$wide/report.html FANIN_REPORT=$report/report.html FANIN_CLUSTER=$cluster/report.html FANIN_SCORECARD=$scorecard/report.html FANIN_BARS=$bars/report.html npm --prefix web test --silent

@@ -9,6 +9,7 @@ import highlight from "highlight.js";
 import anchor from "markdown-it-anchor";
 import { picture, sentence } from "./first.mjs";
 import { pages } from "./pages.mjs";
+import { scores } from "./scores.mjs";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const REPOSITORY = "https://github.com/fanin-sim/fanin/blob/main/";
@@ -46,19 +47,27 @@ function first() {
   return { json, last, picture: picture(figures, last), sentence: sentence(figures, last) };
 }
 
-/** A code block with its colours; a scenario also has a link that opens it in the playground. */
+/** Scenarios that a block holds or that its commands name, with the words of their links; not those that need other files. */
+function scenarios(text, language) {
+  if (language === "toml") return /^\[workload\]|^workload[. ]/m.test(text) ? [["Open in the playground", text]] : [];
+  const named = [...new Set([...text.matchAll(/\bscenarios\/[\w-]+\.toml\b/g)].map(([file]) => file))].filter((file) => existsSync(path.join(ROOT, file)));
+  const all = named.map((file) => [`Open ${path.basename(file)} in the playground`, readFileSync(path.join(ROOT, file), "utf8")]);
+  return all.filter(([, scenario]) => !/"[\w./-]+\.(csv|goal|et|json|txt)"/.test(scenario));
+}
+
+/** A code block with its colours, and links that open its scenarios in the playground. */
 function code(text, language, up) {
   const known = highlight.getLanguage(language) ? highlight.highlight(text, { language }).value : undefined;
   const shown = known ?? text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
-  const isScenario = language === "toml" && /^\[workload\]|^workload[. ]/m.test(text);
-  const link = `${up}index.html#s=${deflateRawSync(text).toString("base64url")}`;
-  return `<pre tabindex="0"><code>${shown}</code></pre>\n${isScenario ? `<p class="of-code"><a href="${link}">Open in the playground</a></p>\n` : ""}`;
+  const links = scenarios(text, language).map(([words, scenario]) => `<a href="${up}index.html#s=${deflateRawSync(scenario).toString("base64url")}">${words}</a>`);
+  return `<pre tabindex="0"><code>${shown}</code></pre>\n${links.length > 0 ? `<p class="of-code">${links.join(" ")}</p>\n` : ""}`;
 }
 
-/** Links to a page's sections, if it has several. */
-function contents(html) {
+/** A page with links to its sections below its title, if it has several. */
+function withContents(html) {
   const sections = [...html.matchAll(/<h2 id="([^"]+)"[^>]*>(.*?)<\/h2>/gs)].map(([, id, text]) => `<li><a href="#${id}">${text.replace(/<[^>]+>/g, "")}</a></li>`);
-  return sections.length < 3 ? "" : `<details class="contents" open><summary>On this page</summary><ul>${sections.join("")}</ul></details>`;
+  const links = `<nav class="contents" aria-label="On this page"><ul>${sections.join("")}</ul></nav>`;
+  return sections.length < 3 ? html : html.replace("</h1>", () => `</h1>\n${links}`);
 }
 
 const slug = (text) => text.trim().toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, "").replace(/\s/g, "-");
@@ -102,9 +111,10 @@ export default function (config) {
     const up = "../".repeat(source.split("/").length - 1);
     config.addTemplate(source, readFileSync(path.join(ROOT, source), "utf8"), { layout: "page.njk", title, source, permalink, up, templateEngineOverride: "md" });
   }
-  config.addFilter("contents", contents);
+  config.addFilter("withContents", withContents);
   config.addGlobalData("menu", menu());
   config.addGlobalData("first", first());
+  config.addGlobalData("scores", scores());
   config.addGlobalData("scorecards", readFileSync(path.join(ROOT, "web/site/scorecards.html"), "utf8").replace("<main>", '<main id="main" class="scorecards">'));
   config.addGlobalData("repository", REPOSITORY.replace("/blob/main/", ""));
   for (const image of IMAGES) config.addPassthroughCopy({ [path.join(ROOT, image)]: image });

@@ -181,6 +181,31 @@ export type OverSeeds = { p50: [number, number] | null, p99: [number, number] | 
 
 export type PaperFigure = { paper: string, id: string, log: boolean, charts: Array<DrawnChart>, claims: Array<DrawnClaim>, };
 
+export type PausedLink = {
+  /** The node at the sending end. */
+  sender: string,
+  /** The switch that paused it. */
+  by: string,
+  /** The port whose queue caused it. */
+  cause: string, pauses: number, paused_ms: number, longest_ms: number,
+  /** Share of the run for which these pauses lasted. */
+  share: number,
+  /** Pauses that began while their cause was paused itself. */
+  spread: number,
+  /** Packets to other ports that they blocked. */
+  blocked_packets: number, };
+
+/** Pauses of a whole run by link and cause. */
+export type PausedLinks = { scheme: string,
+  /** The sweep point, in words. */
+  at: string, seed: number,
+  /** A description in words. */
+  says: string,
+  /** In descending order of their pauses' duration; at most 24. */
+  links: Array<PausedLink>,
+  /** Number of links and causes that are not shown. */
+  left_out: number, };
+
 /** Pauses of all links, at one point. */
 export type Pauses = {
   /** Pauses, mean over seeds. */
@@ -277,6 +302,8 @@ export type Report = {
   swarms: Array<Swarms>,
   /** Phases of the job in the same runs, if the workload is one. */
   phases: Array<Phases>,
+  /** Pauses of lossless ports in those runs, if there were any. */
+  paused_links: Array<PausedLinks>,
   /** Traffic classes in those runs, if the scenario has any. */
   classes: Array<Classes>,
   /** Ports over time in those runs, if measured. */
@@ -622,6 +649,8 @@ export type Timeline = { scheme: string,
   servers: Array<ServerLimit>, drops: Happenings, fast_retransmits: Happenings, timeouts: Happenings,
   /** Tail-loss probes that fired. */
   probes: Happenings,
+  /** Data packets retransmitted in the whole run. */
+  retransmits: number,
   /** Pauses of links by lossless ports. */
   pauses: ShownPauses, round_ends_us: Array<number>, stalls: Array<Stall>,
   /** The initial view: the longest stall's start and its causes, else everything. */

@@ -19,6 +19,16 @@ export function section(id: string, title: string, ...children: Child[]): HTMLEl
   return el("section", { "aria-labelledby": id }, el("h2", { id }, title), ...children);
 }
 
+/** A button that copies the text. */
+export function copies(text: string): HTMLElement {
+  const button = el("button", { type: "button", class: "copy" }, "Copy");
+  button.addEventListener("click", () => {
+    const copied = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("this page may not write to the clipboard"));
+    copied.then(() => (button.textContent = "Copied"), () => (button.textContent = "Not copied: select the text"));
+  });
+  return button;
+}
+
 /** Buttons of which one is pressed. */
 export function choice<T extends string>(
   label: string,

@@ -64,6 +64,11 @@ export function count(value: number): string {
   return `${three(value / 1e6)}M`;
 }
 
+/** A number of things. */
+export function many(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 export interface RateUnit {
   name: string;
   mbps: number;

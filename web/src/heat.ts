@@ -166,8 +166,8 @@ function tiers(rows: ReportRow[], schemes: Schemes): HTMLElement {
   const percent = (share: number) => `${three(share * 100)} %`;
   const size = (value: number) => bytes(Math.round(value));
   const columns: Column<TierRow>[] = [
-    { head: "tier", key: (row) => row.tier, show: (row) => row.tier },
-    figures("hosts", (row) => row.hosts, String),
+    { head: "tier", key: (row) => row.tier, show: (row) => row.tier, names: true },
+    { ...figures("hosts", (row: TierRow) => row.hosts, String), names: true },
     ...swept(all),
     figures("ports", (row) => row.ports, count),
     figures("mean queue", (row) => row.queue_mean_bytes, size),

@@ -12,8 +12,8 @@ export function latency(report: Report, schemes: Schemes): HTMLElement[] {
   const rows = report.rows.flatMap((row) => row.latency.map((of): Timed => ({ ...of, scheme: row.scheme, hosts: row.hosts, keys: row.keys })));
   if (rows.length === 0) return [];
   const columns: Column<Timed>[] = [
-    { head: "class", key: (row) => row.class, show: (row) => row.class },
-    figures("hosts", (row) => row.hosts, String),
+    { head: "class", key: (row) => row.class, show: (row) => row.class, names: true },
+    { ...figures("hosts", (row: Timed) => row.hosts, String), names: true },
     ...swept(rows),
     figures("packets", (row) => row.packets, count),
     figures("mean", (row) => row.ms.mean, time),

@@ -1,11 +1,14 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { comparison } from "./comparison";
-import { el } from "./dom";
+import { copies, el } from "./dom";
 import { figures } from "./figure";
 import { read } from "./read";
 import { themeButton } from "./theme";
 
+for (const command of document.querySelectorAll("pre.command")) {
+  command.before(el("div", { class: "copies" }, copies(command.textContent ?? "")));
+}
 const data = read();
 if ("kind" in data) {
   document.querySelector(".bar.figures")?.append(themeButton());

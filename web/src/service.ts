@@ -15,7 +15,7 @@ export function service(report: Report, schemes: Schemes): HTMLElement[] {
   if (rows.length === 0) return [];
   const whole = (value: number) => String(Math.round(value));
   const columns: Column<Served>[] = [
-    figures("hosts", (row) => row.hosts, whole),
+    { ...figures("hosts", (row: Served) => row.hosts, whole), names: true },
     ...swept(rows),
     figures("queries", (row) => row.queries, whole),
     figures("unfinished", (row) => row.unfinished, whole),

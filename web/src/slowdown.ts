@@ -15,9 +15,9 @@ export function slowdown(report: Report, schemes: Schemes): HTMLElement[] {
   // All sizes before any of them, then from small to large.
   const place = (b: Bucket) => (b.up_to_bytes === null ? (b.over_bytes === 0 ? -1 : Number.MAX_VALUE) : b.up_to_bytes);
   const columns: Column<Bucket>[] = [
-    figures("hosts", (b) => b.hosts, String),
+    { ...figures("hosts", (b: Bucket) => b.hosts, String), names: true },
     ...swept(rows),
-    { head: "sizes", key: place, show: (b) => b.sizes },
+    { head: "sizes", key: place, show: (b) => b.sizes, names: true },
     figures("flows", (b) => b.flows, String),
     figures("unfinished", (b) => b.unfinished, String),
     figures("mean", (b) => b.mean, three),

@@ -51,7 +51,7 @@ export function table(report: Report, schemes: Schemes): HTMLElement {
     : [];
   const allowed = report.many_to_one ? [figures("of allowed, %", (row: ReportRow) => percentOf(row.allowed_mbps, row), three)] : [];
   const columns: Column<ReportRow>[] = [
-    figures(report.many_to_one ? "senders" : "hosts", hosts, String),
+    { ...figures(report.many_to_one ? "senders" : "hosts", hosts, String), names: true },
     ...swept(report.rows),
     { head: `goodput, ${unit.name}`, key: (row) => row.goodput_mbps.mean, show: goodput },
     ...ideal,
@@ -79,11 +79,15 @@ export function table(report: Report, schemes: Schemes): HTMLElement {
     const beside = (row: ReportRow) => (row.background === null ? null : row.background.goodput_mbps / unit.mbps);
     columns.push(figures(`beside, ${unit.name}`, beside, three));
   }
+  // A column of zeros has no news.
+  const zero = columns.filter(({ key, names }) => !names && report.rows.every((row) => key(row) === 0));
+  const shown = columns.filter((column) => !zero.includes(column));
   const held = pauses.length > 0 ? " Pauses of links are means per run, and the share of senders’ time that they take." : "";
+  const none = zero.length > 0 ? ` Zero at every point: ${zero.map(({ head }) => head).join(", ")}.` : "";
   const click = "Click a column’s head to sort by it, and again to reverse the order.";
   const caption = rounds
-    ? `Goodput has its 95 % CI. Timeouts, fast retransmits, drops, marks and stalls are means per round; rounds are means per run. ≥ is a lower bound, because some rounds did not end.${held} ${click} The row of a scheme’s collapse point is red.`
-    : `Goodput is the total of all hosts; timeouts, fast retransmits, drops and marks are means per run.${held} ${click}`;
+    ? `Goodput has its 95 % CI. Timeouts, fast retransmits, drops, marks and stalls are means per round; rounds are means per run. ≥ is a lower bound, because some rounds did not end.${none}${held} ${click} The row of a scheme’s collapse point is red.`
+    : `Goodput is the total of all hosts; timeouts, fast retransmits, drops and marks are means per run.${none}${held} ${click}`;
   const collapsed = (row: ReportRow) => onsets.get(row.scheme)?.includes(row.place) ?? false;
-  return section("rows", "Every point", sortable("rows", caption, report.rows, columns, schemes, collapsed));
+  return section("rows", "Every point", sortable("rows", caption, report.rows, shown, schemes, collapsed));
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fanin::Verdict;
-use fanin::advice::{Advice, Assumption, Goal, Line, LoneFlow, Margin, Remedy, Standing, Syntax, Where};
+use fanin::advice::{Advice, Assumption, Goal, Line, LoneFlow, Margin, Remedy, Standing, by_machine};
 
 use crate::figures::{BOLD, GREY, RED, large, three, time};
 use crate::terminal::Text;
@@ -283,18 +283,8 @@ fn in_full(rank: usize, remedy: &Remedy, scripts: Option<PathBuf>, text: &mut Te
 
 /// Commands grouped by the machine that they run on.
 fn by_place(word: &str, lines: &[Line], text: &mut Text) {
-    for place in [Where::Servers, Where::Client, Where::Hosts, Where::Switch, Where::Application] {
-        let own: Vec<&Line> = lines.iter().filter(|line| line.place == place).collect();
-        let Some(first) = own.first() else { continue };
-        let at = match (place, first.syntax) {
-            (Where::Servers, _) => "on every server",
-            (Where::Client, _) => "on the client",
-            (Where::Hosts, _) => "on every host",
-            (Where::Switch, Syntax::Sh) => "on the switch (SONiC)",
-            (Where::Switch, Syntax::Eos) => "on the switch (EOS)",
-            (Where::Application, _) => "in the application",
-        };
+    for (at, own) in by_machine(lines) {
         text.prose(&format!("  {word} {at}"));
-        own.iter().for_each(|line| text.verbatim(4, &line.line));
+        own.iter().for_each(|line| text.verbatim(4, line));
     }
 }

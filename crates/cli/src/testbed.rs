@@ -67,7 +67,7 @@ pub fn testbed(arguments: &TestbedArguments) -> Result<(), Failure> {
     let proof = in_lab(means, |lab, hear| lab.testbed(testbed.clone(), &predicted, &measured, hear))?;
     if let Some(out) = out {
         let files = [("testbed.json".to_string(), proof.to_json() + "\n")];
-        proof.comparison().write_with(out, &work::arguments(), &files)?;
+        proof.comparison().write_with(out, &work::arguments(), &files, String::new())?;
     }
     match common.json {
         true => say(&(proof.to_json() + "\n"))?,

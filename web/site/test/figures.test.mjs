@@ -8,7 +8,7 @@ async function figures(figure, previous = "") {
   const line = figure.locator(".status", { hasText: /Mbit\/s/ }).filter({ hasNotText: previous || "\u0000" });
   await line.waitFor({ timeout: 60_000 });
   const text = await line.textContent();
-  const [, goodput, drops, timeouts] = /^([\d,.]+) Mbit.*; ([\d,.]+) packets dropped and ([\d,.]+) timeouts/.exec(text).map((part) => Number(part.replaceAll(",", "")));
+  const [, goodput, drops, timeouts] = /^([\d,.]+) Mbit.*; (\d+) packets? dropped and (\d+) timeouts?/.exec(text).map((part) => Number(part.replaceAll(",", "")));
   return { text, goodput, drops, timeouts };
 }
 

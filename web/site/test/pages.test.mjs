@@ -1,24 +1,33 @@
 import assert from "node:assert/strict";
+import path from "node:path";
 import { test } from "node:test";
 import { globSync } from "tinyglobby";
 import { seriousFindings } from "../../test/browser.mjs";
 import { describeSite, SITE } from "./served.mjs";
 
+/** Screenshots of every page on a phone. */
+const SHOTS = path.join(SITE, "../site-shots");
 const PHONE = { width: 390, height: 844 };
 
 describeSite("every page", (open) => {
-  test("fits a phone and is accessible, in light and dark, and no page writes to the console", async (t) => {
+  test("fits a phone and is accessible, in light and dark, and writes nothing to the console", async (t) => {
     const pages = globSync("**/*.html", { cwd: SITE }).filter((page) => !page.startsWith("pagefind/"));
     const { page, heard } = await open(t, "search.html", { viewport: PHONE });
     const site = new URL(".", page.url()).href;
     const wrong = [];
-    for (const [place, name] of pages.entries()) {
-      await page.emulateMedia({ colorScheme: place % 2 === 0 ? "light" : "dark" });
+    for (const name of pages) {
       await page.goto(site + name);
       await page.locator("main").waitFor();
-      const width = await page.evaluate(() => document.documentElement.scrollWidth);
-      if (width > PHONE.width) wrong.push(`${name}: ${width} px`);
-      wrong.push(...(await seriousFindings(page)).map((finding) => `${name}: ${finding}`));
+      for (const colorScheme of ["light", "dark"]) {
+        await page.emulateMedia({ colorScheme });
+        const { width, ground } = await page.evaluate(() => ({ width: document.documentElement.scrollWidth, ground: getComputedStyle(document.body).backgroundColor }));
+        const brightness = Math.max(...ground.match(/\d+/g).map(Number));
+        if (brightness < 128 !== (colorScheme === "dark")) wrong.push(`${name}: ${ground} in ${colorScheme} colours`);
+        if (width > PHONE.width) wrong.push(`${name}: ${width} px`);
+        wrong.push(...(await seriousFindings(page)).map((finding) => `${name}, ${colorScheme}: ${finding}`));
+        // For people to look at.
+        await page.screenshot({ path: path.join(SHOTS, colorScheme, name.replace(/html$/, "png")) });
+      }
       wrong.push(...heard.errors.splice(0).map((error) => `${name}: ${error}`));
     }
     assert.deepEqual(wrong, []);

@@ -19,7 +19,7 @@ mod trials;
 pub use advice::{Advice, AdviceError, Base, LoneFlow, Met, Remedy, Standing};
 pub use cluster::Asked;
 pub use goal::Goal;
-pub use lines::{Addresses, Line, Lines, Syntax, Where, lines};
+pub use lines::{Addresses, Line, Lines, Syntax, Where, by_machine, lines};
 pub use remedy::{Effort, FAMILIES};
 pub use search::{AdviceOptions, Update, advise};
 pub use standing::{Assumption, Limit, Margin};

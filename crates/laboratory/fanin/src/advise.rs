@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use fanin_advise::{Addresses, Advice, AdviceOptions, Asked, Goal, advise};
 use fanin_execute::Out;
 
+use crate::remedies;
 use crate::{Comparison, Error, Lab, Resolved, Scenario, Update};
 
 /// Request for advice.
@@ -120,7 +121,7 @@ impl Advised {
     ) -> Result<(), Error> {
         files.extend(self.advice.scripts());
         files.push(("advice.json".into(), self.to_json() + "\n"));
-        picture.write_with(out, arguments, &files)
+        picture.write_with(out, arguments, &files, remedies::section(&self.advice))
     }
 
     /// One JSON object: the output of `fanin advise --json`.

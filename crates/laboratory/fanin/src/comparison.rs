@@ -201,12 +201,19 @@ impl Comparison {
     /// # Errors
     /// [`Error::Folder`], [`Error::Broken`].
     pub fn write(&self, out: Out, arguments: &[String]) -> Result<(), Error> {
-        self.write_with(out, arguments, &[])
+        self.write_with(out, arguments, &[], String::new())
     }
 
-    /// As [`Comparison::write`], with other files by their paths.
-    pub fn write_with(&self, out: Out, arguments: &[String], files: &[(String, String)]) -> Result<(), Error> {
+    /// As [`Comparison::write`], with other files by their paths, and a section of HTML in the report.
+    pub fn write_with(
+        &self,
+        out: Out,
+        arguments: &[String],
+        files: &[(String, String)],
+        section: String,
+    ) -> Result<(), Error> {
         let report = (self.beside == Besides::Report).then(|| self.report(arguments)).transpose()?;
+        let report = report.map(|report| report.with(section));
         let beside = match &report {
             Some(report) => ExtraFiles::Report(report),
             None if self.beside == Besides::Series => ExtraFiles::Series,

@@ -41,6 +41,7 @@ pub mod paper;
 mod plan;
 #[cfg(feature = "testbed")]
 pub mod prove;
+mod remedies;
 mod scenario;
 mod schema;
 mod simulator;
@@ -62,7 +63,7 @@ pub use trace::Capture;
 pub mod advice {
     pub use fanin_advise::{
         Addresses, Advice, Assumption, Effort, FAMILIES, Goal, Line, LoneFlow, Margin, Met, Remedy, Standing, Syntax,
-        Where,
+        Where, by_machine,
     };
 }
 

@@ -6,6 +6,11 @@ use fanin_lab::Finding;
 use fanin_lab::figures::capital;
 
 impl Report {
+    /// The report with a section of HTML below its first chart.
+    pub fn with(self, section: String) -> Report {
+        Report { section, ..self }
+    }
+
     /// The page, a self-contained file.
     pub fn html(&self) -> String {
         // The data has only numbers and strings, which JSON can always represent.
@@ -16,8 +21,9 @@ impl Report {
         let [first, others] = [("findings", "Findings", first), ("schemes", "Scheme by scheme", others)]
             .map(|(id, head, findings)| section(id, head, findings));
         let body = format!(
-            "{}<main>\n{first}<div id=\"first\"></div>\n{}{others}{charts}{}</main>\n",
+            "{}<main>\n{first}<div id=\"first\"></div>\n{}{}{others}{charts}{}</main>\n",
             self.head(),
+            self.section,
             self.warnings(),
             self.origin()
         );

@@ -12,6 +12,7 @@ mod lane;
 mod missing;
 mod page;
 mod paused;
+mod paused_links;
 mod phases;
 mod points;
 mod rank_chart;
@@ -38,6 +39,7 @@ use cdf::Cdf;
 pub use chart::{Band, DrawnChart, DrawnCurve, Expected, Mark};
 use classes::Classes;
 use heat::Heat;
+use paused_links::PausedLinks;
 use phases::Phases;
 use rank_chart::RankChart;
 use rows::ReportRow;
@@ -92,12 +94,17 @@ pub struct Report {
     swarms: Vec<Swarms>,
     /// Phases of the job in the same runs, if the workload is one.
     phases: Vec<Phases>,
+    /// Pauses of lossless ports in those runs, if there were any.
+    paused_links: Vec<PausedLinks>,
     /// Traffic classes in those runs, if the scenario has any.
     classes: Vec<Classes>,
     /// Ports over time in those runs, if measured.
     heats: Vec<Heat>,
     /// Ranks over time in those runs, if the workload is a trace.
     rank_charts: Vec<RankChart>,
+    /// HTML of a section below the first chart; empty without one.
+    #[serde(skip)]
+    section: String,
 }
 
 /// A scheme and its collapse points, one per curve, if the seeds decide it.
@@ -142,26 +149,10 @@ pub fn report(
 ) -> Result<Report, Broken> {
     let runs: Vec<(&RunSpec, &RunTables)> = runs.finished().collect();
     let many_to_one = variants.iter().any(|c| c.settings.workload.kind.many_to_one());
-    let (mut stories, mut swarms, mut phases) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut classes, mut heats, mut rank_charts) = (Vec::new(), Vec::new(), Vec::new());
-    for (label, _) in &summary.onset.0 {
-        let rows: Vec<_> = summary.rows.iter().filter(|row| row.scheme == *label).collect();
-        let Some((spec, tables)) = timeline::choose(&runs, label, &rows) else { continue };
-        // A timeline shows rounds at the client.
-        if many_to_one
-            && let Some(runner) = runner
-            && let Some((window, seen)) = timeline::look(runner, spec, tables, stop)?
-        {
-            stories.push(Timeline::new(spec, window, &seen));
-            swarms.extend(Swarms::new(spec, &seen));
-        }
-        if let Some(runner) = runner {
-            rank_charts.extend(RankChart::look(runner, spec, tables, stop)?);
-        }
-        phases.extend(Phases::new(spec, tables));
-        classes.extend(Classes::new(spec, tables));
-        heats.extend(Heat::new(spec, tables));
-    }
+    // A timeline shows rounds at the client.
+    let watched = runner.filter(|_| many_to_one);
+    let inside = inside([runner, watched], summary, &runs, stop)?;
+    let Inside { stories, swarms, phases, paused_links, classes, heats, rank_charts } = inside;
     let axis = Axis::of(variants);
     let xs = xs(&axis, &summary.rows);
     Ok(Report {
@@ -193,10 +184,52 @@ pub fn report(
         stories,
         swarms,
         phases,
+        paused_links,
         classes,
         heats,
         rank_charts,
+        section: String::new(),
     })
+}
+
+/// Charts of one run of each scheme.
+#[derive(Default)]
+struct Inside {
+    stories: Vec<Timeline>,
+    swarms: Vec<Swarms>,
+    phases: Vec<Phases>,
+    paused_links: Vec<PausedLinks>,
+    classes: Vec<Classes>,
+    heats: Vec<Heat>,
+    rank_charts: Vec<RankChart>,
+}
+
+/// Chooses a run of each scheme and watches it again: `ranks` for the ranks of a trace, `rounds` for a timeline.
+fn inside(
+    [ranks, rounds]: [Option<&dyn Runner>; 2],
+    summary: &Summary,
+    runs: &[(&RunSpec, &RunTables)],
+    stop: &AtomicBool,
+) -> Result<Inside, Broken> {
+    let mut all = Inside::default();
+    for (label, _) in &summary.onset.0 {
+        let rows: Vec<_> = summary.rows.iter().filter(|row| row.scheme == *label).collect();
+        let Some((spec, tables)) = timeline::choose(runs, label, &rows) else { continue };
+        if let Some(runner) = rounds
+            && let Some((window, seen)) = timeline::look(runner, spec, tables, stop)?
+        {
+            all.stories.push(Timeline::new(spec, window, &seen));
+            all.swarms.extend(Swarms::new(spec, &seen));
+        }
+        if let Some(runner) = ranks {
+            all.rank_charts.extend(RankChart::look(runner, spec, tables, stop)?);
+        }
+        all.phases.extend(Phases::new(spec, tables));
+        all.paused_links.extend(PausedLinks::new(spec, tables));
+        all.classes.extend(Classes::new(spec, tables));
+        all.heats.extend(Heat::new(spec, tables));
+    }
+    Ok(all)
 }
 
 /// The columns of shares with a value in some row.

@@ -49,6 +49,8 @@ pub(super) struct Timeline {
     pub timeouts: Happenings,
     /// Tail-loss probes that fired.
     pub probes: Happenings,
+    /// Data packets retransmitted in the whole run.
+    pub retransmits: u64,
     /// Pauses of links by lossless ports.
     pub pauses: ShownPauses,
     pub round_ends_us: Vec<f64>,
@@ -238,6 +240,7 @@ impl Timeline {
             fast_retransmits: happenings("fast_retransmit", HAPPENINGS),
             timeouts: happenings("timeout", usize::MAX),
             probes: happenings("probe", usize::MAX),
+            retransmits: seen.totals.retransmits,
             pauses: ShownPauses::of(events, length_us, us),
             round_ends_us: ends.map(|e| us(e.time_ps)).collect(),
             stalls: stalls(spec, window, seen),

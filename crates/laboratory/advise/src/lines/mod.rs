@@ -52,6 +52,26 @@ pub struct Line {
     pub line: String,
 }
 
+/// Lines by the machine that they run on, in words: `on every server`.
+pub fn by_machine(lines: &[Line]) -> Vec<(&'static str, Vec<&str>)> {
+    let group = |place| {
+        let own: Vec<&Line> = lines.iter().filter(|line| line.place == place).collect();
+        let at = match (place, own.first()?.syntax) {
+            (Where::Servers, _) => "on every server",
+            (Where::Client, _) => "on the client",
+            (Where::Hosts, _) => "on every host",
+            (Where::Switch, Syntax::Sh) => "on the switch (SONiC)",
+            (Where::Switch, Syntax::Eos) => "on the switch (EOS)",
+            (Where::Application, _) => "in the application",
+        };
+        Some((at, own.iter().map(|line| line.line.as_str()).collect()))
+    };
+    [Where::Servers, Where::Client, Where::Hosts, Where::Switch, Where::Application]
+        .into_iter()
+        .filter_map(group)
+        .collect()
+}
+
 /// Addresses that lines name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Addresses {
