@@ -12,6 +12,7 @@ mod hystart;
 mod linux;
 mod params;
 mod rfc9438;
+mod stage;
 
 pub use params::{Params, Variant};
 

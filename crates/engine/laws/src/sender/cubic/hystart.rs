@@ -16,7 +16,7 @@
 use fanin_units::Time;
 
 use super::super::control::{Ack, Window};
-use super::linux::Stage;
+use super::stage::Stage;
 
 /// The smallest window of a search, in segments (hystart_low_window).
 const LOW_WINDOW: u32 = 16;

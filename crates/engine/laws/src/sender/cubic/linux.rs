@@ -18,6 +18,7 @@ use super::super::credits::Credits;
 use super::curve::{TICK_PS, away, k};
 use super::hystart::{HyStart, Progress};
 use super::params::Params;
+use super::stage::Stage;
 
 /// A tick of Linux's clock (HZ = 250).
 const JIFFY: Time = Time::from_millis(4);
@@ -46,18 +47,6 @@ pub struct Cubic {
     credits: Credits,
     looked_for: u32,
     looked_at: u32,
-}
-
-/// State of a stage of congestion avoidance; before it begins, these words are HyStart's (`HyStart::of`), as an endpoint takes eight
-/// cache lines.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Stage {
-    /// Its K and its plateau.
-    pub k: u32,
-    pub origin: u32,
-    /// Reno's window, and acknowledged segments that it has not grown by yet.
-    pub w_est: u32,
-    pub acked: u32,
 }
 
 impl Cubic {
