@@ -328,6 +328,10 @@ class Tcp(TypedDict, total=False):
     """Undo a window reduction that proves unnecessary: if all retransmissions were duplicates (DSACK, RFC
     2883 and 3708), or the acknowledged data was sent before the retransmission (Eifel, RFC 3522 and 4015;
     needs timestamps). As in Linux. Use true or false. Default: false."""
+    hystart: bool
+    """HyStart as in Linux: end CUBIC's slow start at windows of 16 segments or more if the ACKs of a round
+    trip take more than half of the least one, or if round trips have grown by 4 ms. Off: slow start ends with
+    a loss. Use true or false. Default: false."""
     receive_window: str
     """Receive window. Use bytes with their unit, such as "64 KiB" or "1460 B"; at most 1 GiB. Default: "16
     MiB"."""

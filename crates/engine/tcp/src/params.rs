@@ -87,6 +87,8 @@ pub struct Params {
     pub packet_window: bool,
     /// Undo unnecessary window reductions and report duplicates (RFC 2883); requires `rack` or `tail_loss_probe`.
     pub undo: bool,
+    /// HyStart may end CUBIC's slow start; requires Linux's variance.
+    pub hystart: bool,
     /// Grow the window only when it is filled; requires `rack` or `tail_loss_probe`.
     pub window_validation: bool,
     /// Receive window.
@@ -137,6 +139,7 @@ impl Default for Params {
             cut_window: false,
             packet_window: false,
             undo: false,
+            hystart: false,
             window_validation: false,
             receive_window: 16 << 20,
             ect: None,

@@ -43,6 +43,7 @@ pub(crate) fn tcp_params(spec: &RunSpec) -> Params {
         window_validation: t.window_validation,
         packet_window: t.packet_window && t.sack && (t.rack || t.tail_loss_probe),
         undo: t.undo,
+        hystart: t.hystart,
         receive_window: t.receive_window.0 as u32,
         ect: spec.scheme.ecn.then_some(t.ect),
         echo: if spec.scheme.exact_echo() { Echo::Exact } else { Echo::Latched },

@@ -1,7 +1,9 @@
 //! Conditions under which keys have an effect: when each is met, and why a key has no effect otherwise.
 
+use fanin_laws::sender::cubic;
+
 use crate::declare::Need;
-use crate::{Algorithm, FabricKind, FanOut, MaxAckDelay, Popularity, Scheme, ServerOrder, Settings};
+use crate::{Algorithm, Base, FabricKind, FanOut, MaxAckDelay, Popularity, RttVariance, Scheme, ServerOrder, Settings};
 
 /// A condition.
 struct Condition {
@@ -28,6 +30,7 @@ fn condition(need: Need) -> Condition {
         Need::RackTimers => RACK_TIMERS,
         Need::Validation => VALIDATION,
         Need::Undo => UNDO,
+        Need::HyStart => HYSTART,
         Need::Rack => RACK,
         Need::Variance => VARIANCE,
         Need::DelayedAcks => DELAYED_ACKS,
@@ -96,6 +99,16 @@ const VALIDATION: Condition = Condition {
 const UNDO: Condition = Condition {
     met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
     without: "undo needs `tcp.rack` or `tcp.tail_loss_probe`",
+};
+const HYSTART: Condition = Condition {
+    met: |scheme, s| {
+        matches!(scheme.base, Base::Cubic)
+            && !scheme.gss
+            && s.laws.senders.cubic.variant == cubic::Variant::Linux
+            && (VARIANCE.met)(scheme, s)
+            && s.tcp.rtt_variance == RttVariance::Linux
+    },
+    without: "HyStart is part of cubic, without gss; it needs `cubic.variant` and `tcp.rtt_variance` \"linux\", and `tcp.rack` or `tcp.tail_loss_probe`",
 };
 const RACK: Condition = Condition { met: |_, s| s.tcp.rack, without: "time-based loss detection needs `tcp.rack`" };
 const VARIANCE: Condition = Condition {

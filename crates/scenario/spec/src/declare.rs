@@ -60,6 +60,7 @@ pub(crate) enum Need {
     RackTimers,
     Validation,
     Undo,
+    HyStart,
     Rack,
     Variance,
     DelayedAcks,

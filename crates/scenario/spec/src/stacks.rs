@@ -97,6 +97,7 @@ fn linux() -> Vec<(&'static str, Literal)> {
         ("tcp.rtt_variance", text("linux")),            // tcp_rtt_estimator
         ("tcp.pingpong", Literal::Bool(true)),          // tcp_event_data_sent, tcp_cleanup_rbuf
         ("tcp.ack_compression", Literal::Bool(true)),   // tcp_comp_sack_nr
+        ("tcp.hystart", Literal::Bool(true)),           // tcp_cubic.c: hystart_update
         ("newreno.variant", text("linux")),             // tcp_reno_cong_avoid
         ("cubic.variant", text("linux")),               // tcp_cubic.c
     ]

@@ -61,7 +61,7 @@ pub enum Cause {
 ///
 /// Outside a reduction it only adds to cwnd and leaves ssthresh alone, unless its row has `is_delay_based`: then it may lower both,
 /// down to two segments; one that [has a rate](Control::rate) may lower cwnd to one. Lowering ssthresh to the window ends slow start and keeps a reduced window out of it. Data in flight
-/// beyond a smaller window is not sent again: the endpoint waits until it has drained.
+/// beyond a smaller window is not sent again: the endpoint waits until it has drained. HyStart ([`super::Law::search`]) ends slow start, too.
 pub trait Control {
     /// The longest path between hosts passes this many switches; called once, before the first connection, if its row has
     /// `times_packets`.

@@ -1,5 +1,5 @@
 //! CUBIC: grow along a cubic function of the time since the last loss.
-//! Sources: RFC 9438, sections 4.1 to 4.8; with `variant = "linux"` Linux 6.1, net/ipv4/tcp_cubic.c (cubic/linux.rs).
+//! Sources: RFC 9438, sections 4.1 to 4.8; with `variant = "linux"` Linux 6.1, net/ipv4/tcp_cubic.c (cubic/linux.rs, and cubic/hystart.rs).
 //! Law:     W(t) = C (t - K)^3 + W_max, K = cbrt((W_max - cwnd_epoch) / C); cwnd moves to W(t + RTT) within a round trip,
 //!          and is never below Reno's window; on loss ssthresh <- beta flight.
 //! Units:   cwnd in bytes; t and K in 1/1024 s; windows of the cubic function in 1/1024 segment; C and beta in 1/1024.
@@ -8,9 +8,11 @@
 //! Checked: vectors/cubic.json; tests/trajectories/cubic.txt.
 
 mod curve;
+mod hystart;
 mod linux;
 mod params;
 mod rfc9438;
+mod stage;
 
 pub use params::{Params, Variant};
 
@@ -31,6 +33,13 @@ impl Cubic {
         match params.variant {
             Variant::Rfc9438 => Cubic::Rfc9438(rfc9438::Cubic::start(params)),
             Variant::Linux => Cubic::Linux(linux::Cubic::start(params)),
+        }
+    }
+
+    /// HyStart: note an ACK's round trip before the window grows; may end slow start.
+    pub fn search(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
+        if let Cubic::Linux(cubic) = self {
+            cubic.search(ack, mss, window);
         }
     }
 }

@@ -219,6 +219,13 @@ impl Law {
         }
     }
 
+    /// HyStart, for CUBIC as in Linux: note an ACK's round trip before the window grows; may lower ssthresh to the window.
+    pub fn search(&mut self, ack: &Ack, window: &mut Window) {
+        if let (Base::Cubic(cubic), None) = (&mut self.base, &self.slow_start) {
+            cubic.search(ack, self.mss, window);
+        }
+    }
+
     /// Move the window on an ACK of new data outside recovery: a delay-based congestion control may reduce it.
     #[inline(always)]
     pub fn grow(&mut self, ack: &Ack, window: &mut Window) {

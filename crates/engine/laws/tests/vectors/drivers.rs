@@ -36,6 +36,7 @@ impl Flow {
         if let Some(ack) = step.get("ack") {
             let ack = self.ack(ack);
             self.law.observe(&ack);
+            self.law.search(&ack, &mut self.window);
             self.law.grow(&ack, &mut self.window);
         } else if let Some(ack) = step.get("observe") {
             let ack = self.ack(ack);
@@ -68,6 +69,7 @@ impl Flow {
         }
         let mut found = vec![
             ("cwnd", json!(self.window.cwnd)),
+            ("ssthresh", json!(self.window.ssthresh)),
             ("usable", json!(self.law.usable(&self.window))),
             ("cut", json!(cut)),
             ("rate_mbps", json!(self.law.rate(&self.window, self.srtt).map(|rate| rate.0 as f64 / 1e6))),

@@ -223,6 +223,9 @@ impl Rack {
         {
             let (una, nxt, floor) = (tcb.snd.una, tcb.snd.nxt, call.params.least_spread());
             tcb.snd.rtt.set_variance(call.params, self.variance.note(&Sample { rtt, srtt, una, nxt, floor }));
+            if call.params.hystart {
+                tcb.law.search(&facts, &mut tcb.snd.window);
+            }
         }
         facts
     }

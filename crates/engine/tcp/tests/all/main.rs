@@ -2,6 +2,7 @@
 
 mod common;
 mod giving_up;
+mod hystart;
 mod linux_windows;
 mod m21;
 mod network;

@@ -54,6 +54,7 @@ fn settings(mut n: u32) -> Params {
         window_validation: pick(2) == 1,
         packet_window: scattered % 5 < 2,
         undo: scattered % 7 < 4,
+        hystart: scattered % 6 < 3,
         cut_window: pick(2) == 1,
         byte_counting: pick(2) == 1,
         mss: MSS,

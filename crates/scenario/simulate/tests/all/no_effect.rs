@@ -10,7 +10,7 @@ use crate::common::{plan_of, run};
 use fanin_spec::{Base, Discipline, KeyDoc, RunSpec, Scenario, Scheme, Settings};
 
 /// Small scenarios that together meet every condition of a key.
-const BASES: [&str; 48] = [
+const BASES: [&str; 49] = [
     "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\nsack = false\ndelayed_ack = 1\n[workload]\nkind = \"one-shot\"\nblock = \"900 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\ntail_loss_probe = true\nmax_ack_delay = \"3 ms\"\nrack = true\n[workload]\nkind = \"one-shot\"\nfragment = \"200 KiB\"\n[service]\nqueries_per_s = 2000\nfan_out = 2\n",
@@ -22,6 +22,8 @@ const BASES: [&str; 48] = [
     "schemes = [\"newreno+codel\"]\n[switch]\nbuffer = \"2 MB\"\n[codel]\ntarget = \"200 us\"\ninterval = \"2 ms\"\n[workload]\nkind = \"long\"\nduration = \"500 ms\"\n",
     "schemes = [\"newreno+m21\"]\n[workload]\nkind = \"mapreduce\"\nduration = \"60 s\"\n[mapreduce]\ninput = \"10 MB\"\nmaps = 40\nreduces = 20\nheartbeat = \"100 ms\"\ntasks_per_heartbeat = 9\n",
     "schemes = [\"newreno\"]\n[link]\nclient_rate = \"200 Mbit/s\"\n[tcp]\nrack = true\ncut_window = true\nbyte_counting = true\nidle_restart = true\n[workload]\nfragment = \"32 KiB\"\nrequest_gap = \"300 us\"\nduration = \"1 s\"\n",
+    // Slow starts that HyStart ends.
+    "schemes = [\"cubic\"]\n[cubic]\nvariant = \"linux\"\n[tcp]\nrack = true\nrtt_variance = \"linux\"\ntimestamps = true\nbyte_counting = true\n[workload]\nfan_in = 3\nfragment = \"128 KiB\"\nduration = \"100 ms\"\n",
     // Clocks with ticks, and losses that timers repair.
     "schemes = [\"newreno\"]\n[switch]\nbuffer = \"20 KB\"\n[tcp]\nrack = true\ntick = \"4 ms\"\n[workload]\nfan_in = 5\nfragment = \"32 KiB\"\nduration = \"300 ms\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
     "schemes = [\"newreno+ictcp\"]\n[workload]\nfragment = \"256 KiB\"\n",

@@ -208,6 +208,9 @@ section! {
         /// Undo a window reduction that proves unnecessary: if all retransmissions were duplicates (DSACK, RFC 2883 and 3708), or the acknowledged data was sent before the retransmission (Eifel, RFC 3522 and 4015; needs timestamps). As in Linux.
         #[needs(Undo)]
         undo: bool = false,
+        /// HyStart as in Linux: end CUBIC's slow start at windows of 16 segments or more if the ACKs of a round trip take more than half of the least one, or if round trips have grown by 4 ms. Off: slow start ends with a loss.
+        #[needs(HyStart)]
+        hystart: bool = false,
         /// Receive window.
         #[range(..=Bytes(1 << 30))]
         receive_window: Bytes = Bytes(16 << 20),

@@ -5,9 +5,10 @@
 //!          larger; at least 2. per is updated when the window has grown by a segment, or after seven ticks without growth:
 //!          Reno's growth in between then counts at once. The function is evaluated once a tick, Reno's window each time.
 //! Units:   windows in whole segments; times in ticks of 4 ms, K in 1/1024 s.
-//! Owns:    the stage, W_max, K, W_est, `per`, the counted segments. The endpoint owns loss recovery.
+//! Owns:    the stage, W_max, K, W_est, `per`, the counted segments; hystart.rs has its own before a stage begins. The endpoint owns loss
+//!          recovery.
 //! Departs: W(t) is taken a smoothed round trip ahead, instead of the least one; a stage includes the connection's idle
-//!          time; no HyStart.
+//!          time.
 //! Checked: vectors/cubic.json.
 
 use fanin_units::Time;
@@ -15,7 +16,9 @@ use fanin_units::Time;
 use super::super::control::{Ack, Cause, Congestion, Window};
 use super::super::credits::Credits;
 use super::curve::{TICK_PS, away, k};
+use super::hystart::{HyStart, Progress};
 use super::params::Params;
+use super::stage::Stage;
 
 /// A tick of Linux's clock (HZ = 250).
 const JIFFY: Time = Time::from_millis(4);
@@ -32,15 +35,13 @@ pub struct Cubic {
     /// C, segments a cubed second, in 1/1024; above zero.
     c_q10: u16,
     fast_convergence: bool,
+    /// HyStart's part that outlives a stage.
+    progress: Progress,
     /// The window before the last reduction; zero before the first, and after a timeout.
     w_max: u32,
-    /// When the present stage of congestion avoidance began, its K, its plateau.
+    /// When the present stage of congestion avoidance began.
     epoch: u32,
-    k: u32,
-    origin: u32,
-    /// Reno's window, and acknowledged segments that it has not grown by yet.
-    w_est: u32,
-    acked: u32,
+    stage: Stage,
     /// Segments to be acknowledged per segment of growth; computed for this window at this time.
     per: u32,
     credits: Credits,
@@ -55,12 +56,10 @@ impl Cubic {
             beta_q10: params.beta.in_q(10) as u16,
             c_q10: params.c.in_q(10) as u16,
             fast_convergence: params.fast_convergence,
+            progress: Progress::default(),
             w_max: 0,
             epoch: NONE,
-            k: 0,
-            origin: 0,
-            w_est: 0,
-            acked: 0,
+            stage: HyStart::before(0).kept(),
             per: 0,
             credits: Credits::default(),
             looked_for: 0,
@@ -68,10 +67,22 @@ impl Cubic {
         }
     }
 
+    /// HyStart: note an ACK's round trip before the window grows; may end slow start.
+    pub fn search(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
+        // Linux searches again a second after a stage began.
+        if self.epoch == NONE {
+            let mut hystart = HyStart::of(self.stage);
+            hystart.note(&mut self.progress, ack, mss, window);
+            self.stage = hystart.kept();
+        }
+    }
+
     pub fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
         let (cwnd, acked) = ((window.cwnd / mss).max(1), ack.acked.div_ceil(mss));
         let now = (ack.now.0 / JIFFY.0) as u32;
-        self.acked = self.acked.saturating_add(acked);
+        if self.epoch != NONE {
+            self.stage.acked = self.stage.acked.saturating_add(acked);
+        }
         if self.looked_for != cwnd || now.wrapping_sub(self.looked_at) > HOLD {
             // Evaluate the function once a tick.
             if self.epoch == NONE || now != self.looked_at {
@@ -98,20 +109,25 @@ impl Cubic {
         } else {
             cwnd
         };
+        if cause == Cause::Timeout {
+            self.stage = HyStart::after_timeout(at.now, &mut self.progress).kept();
+        } else if self.epoch != NONE {
+            self.stage = HyStart::before(at.una).kept();
+        }
         (self.epoch, self.credits) = (NONE, Credits::default());
         part(at.flight / mss, beta).max(2) * mss
     }
 
     fn start_epoch(&mut self, now: u32, cwnd: u32, acked: u32) {
-        (self.epoch, self.acked, self.w_est) = (now.min(NONE - 1), acked, cwnd);
-        self.origin = self.w_max.max(cwnd);
-        self.k = k(u64::from(self.origin - cwnd) << 10, self.c_q10);
+        let origin = self.w_max.max(cwnd);
+        self.epoch = now.min(NONE - 1);
+        self.stage = Stage { k: k(u64::from(origin - cwnd) << 10, self.c_q10), origin, w_est: cwnd, acked };
     }
 
     fn by_the_function(&self, t: u64, cwnd: u32) -> u32 {
-        let away = u32::try_from(away(t, self.k, self.c_q10) >> 10).unwrap_or(u32::MAX);
-        let target =
-            if t < u64::from(self.k) { self.origin.saturating_sub(away) } else { self.origin.saturating_add(away) };
+        let Stage { k, origin, .. } = self.stage;
+        let away = u32::try_from(away(t, k, self.c_q10) >> 10).unwrap_or(u32::MAX);
+        let target = if t < u64::from(k) { origin.saturating_sub(away) } else { origin.saturating_add(away) };
         let per = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
         if self.w_max == 0 { per.min(20) } else { per }
     }
@@ -121,9 +137,10 @@ impl Cubic {
         let beta = u32::from(self.beta_q10);
         let eighths = 8 * (1024 + beta) / 3 / (1024 - beta).max(1);
         let a_segment = ((u64::from(cwnd) * u64::from(eighths)) >> 3).clamp(1, u32::MAX.into()) as u32;
-        let gained = self.acked.saturating_sub(1) / a_segment;
-        self.acked -= gained * a_segment;
-        self.w_est = self.w_est.saturating_add(gained);
-        if self.w_est > cwnd { cwnd / (self.w_est - cwnd) } else { u32::MAX }
+        let stage = &mut self.stage;
+        let gained = stage.acked.saturating_sub(1) / a_segment;
+        stage.acked -= gained * a_segment;
+        stage.w_est = stage.w_est.saturating_add(gained);
+        if stage.w_est > cwnd { cwnd / (stage.w_est - cwnd) } else { u32::MAX }
     }
 }

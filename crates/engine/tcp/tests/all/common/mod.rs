@@ -64,6 +64,7 @@ pub fn plain() -> Params {
         quick_acks: 0,
         idle_restart: false,
         byte_counting: false,
+        hystart: false,
         cut_window: false,
         window_validation: false,
         packet_window: false,
