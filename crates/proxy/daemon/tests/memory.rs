@@ -290,7 +290,7 @@ fn suffers(attack: &Attack) -> [usize; 3] {
         let connection = world.borrow_mut().client(attack.room);
         world.borrow_mut().connections[connection].send(&(attack.says)(client));
     }
-    for step in 20..120 {
+    for step in 20..70 {
         turn(step * MS);
         if attack.room > 1 << 20 {
             world

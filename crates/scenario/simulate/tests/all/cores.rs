@@ -44,7 +44,7 @@ fn in_racks(mut s: Settings, fan_in: u32) -> Settings {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 64, ..fanin_testing::cases(32) })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 64, ..fanin_testing::cases(12) })]
 
     #[test]
     fn several_cores_give_the_same_tables(

@@ -232,7 +232,7 @@ fn faulty() -> impl Strategy<Value = (Settings, u32)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 64, ..fanin_testing::cases(32) })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 64, ..fanin_testing::cases(12) })]
 
     #[test]
     fn faulty_runs_are_consistent(

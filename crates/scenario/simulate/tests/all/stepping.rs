@@ -41,7 +41,7 @@ fn stepped(spec: &RunSpec, spans_ns: &[u32]) -> Result<RunTables, TestCaseError>
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 64, ..fanin_testing::cases(32) })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 64, ..fanin_testing::cases(12) })]
 
     #[test]
     fn any_steps_give_the_tables_of_one_run(
