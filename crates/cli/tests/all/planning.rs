@@ -227,7 +227,7 @@ fn plans_from_logs_of_several_servers() {
 }
 
 #[test]
-#[ignore = "plans four times: make check-long"]
+#[ignore = "takes ten seconds: make check-long"]
 fn planning_from_an_applied_plan_moves_few_objects() {
     let place = whole_demo();
     place.says(&[&PLAN[..], &["--out", "made"]].concat());
