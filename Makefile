@@ -95,7 +95,7 @@ scorecards: build ## rewrite web/site/scorecards.html, which the site shows (MOD
 
 docs: ## rewrite the generated parts of docs/ and README.md
 	@scripts/setup.sh rust
-	UPDATE=1 cargo test --quiet --locked --package fanin-cli --test all -- docs:: house:: limits::
+	UPDATE=1 cargo test --quiet --locked --package fanin-cli --test all -- docs:: house:: limits:: browser::stored
 	UPDATE=1 cargo test --quiet --locked --package fanin-papers --lib typescript_types_match
 
 fuzz: ## run all fuzzers for FUZZ_SECONDS (60) each

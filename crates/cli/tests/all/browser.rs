@@ -1,7 +1,11 @@
 //! The engine in a browser's workers gives what the library gives with threads.
 
+use std::fs;
+
 use fanin_browser::{Session, Step, describe, keys, run, set_value};
 use serde_json::Value;
+
+use crate::support::{is_current, root};
 
 /// Hosts without jitter: points are run again with jitter, and a warning reports the difference.
 const TEXT: &str = "schemes = [\"newreno\"]\n[host]\npacket_jitter = \"none\"\n[link]\nrate = \"1 Gbit/s\"\ndelay = \"25 us\"\n\
@@ -24,6 +28,32 @@ fn compared(text: &str, seeds: u32) -> (Value, Value) {
             }
         }
     }
+}
+
+/// `make docs` rewrites them, `web/play/first.ts` computes them anew in the page.
+#[test]
+fn stored_figures_of_the_first_screen_are_current() {
+    let cases = fs::read_to_string(root().join("web/play/cases.ts")).unwrap();
+    let text = cases.split("export const FIRST = `").nth(1).unwrap().split('`').next().unwrap();
+    let (summary, _) = compared(text, 3);
+    let rows = summary["rows"].as_array().unwrap();
+    let side = |servers: &Value, scheme: &str| {
+        let row = rows.iter().find(|row| row["scheme"] == scheme && row["point"]["fan_in"] == *servers).unwrap();
+        let mean = |figure: &str| row[figure]["mean"].as_f64().unwrap();
+        let three_digits: f64 = format!("{:.2e}", mean("qct_ms")).parse().unwrap();
+        format!("{{\"mbps\": {}, \"ms\": {three_digits}}}", mean("goodput_mbps").round())
+    };
+    let points: Vec<String> = rows
+        .iter()
+        .filter(|row| row["scheme"] == "today")
+        .map(|row| &row["point"]["fan_in"])
+        .map(|servers| {
+            let (today, remedy) = (side(servers, "today"), side(servers, "remedy"));
+            format!("  {{\"servers\": {servers}, \"today\": {today}, \"remedy\": {remedy}}}")
+        })
+        .collect();
+    let json = format!("{{\"link_mbps\": 10000, \"points\": [\n{}\n]}}\n", points.join(",\n"));
+    is_current("web/site/first.json", &json);
 }
 
 #[test]
