@@ -20,9 +20,12 @@ describeSite("every page", (open) => {
       await page.locator("main").waitFor();
       for (const colorScheme of ["light", "dark"]) {
         await page.emulateMedia({ colorScheme });
-        const { width, ground } = await page.evaluate(() => ({ width: document.documentElement.scrollWidth, ground: getComputedStyle(document.body).backgroundColor }));
-        const brightness = Math.max(...ground.match(/\d+/g).map(Number));
-        if (brightness < 128 !== (colorScheme === "dark")) wrong.push(`${name}: ${ground} in ${colorScheme} colours`);
+        // A script of the page sets the colours.
+        await page.waitForFunction((dark) => {
+          const brightness = Math.max(...getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number));
+          return brightness < 128 === dark;
+        }, colorScheme === "dark");
+        const width = await page.evaluate(() => document.documentElement.scrollWidth);
         if (width > PHONE.width) wrong.push(`${name}: ${width} px`);
         wrong.push(...(await seriousFindings(page)).map((finding) => `${name}, ${colorScheme}: ${finding}`));
         // For people to look at.
