@@ -3,10 +3,10 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
 
-use fanin::Progress;
+use fanin::{Pace, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::figures::span;
+use crate::figures::{large, span, time};
 
 /// Delay before the bar appears.
 const BAR_AFTER: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ impl ProgressReporter {
         } else if progress.elapsed >= next_line(self.told) {
             self.told = progress.elapsed;
             // A failure to print progress is not an error.
-            let _ = writeln!(stderr(), "{} of {} runs, {}", progress.done, progress.total, left(progress));
+            let _ = writeln!(stderr(), "{} of {} runs, {}", progress.done, progress.total, state(progress));
         }
     }
 
@@ -42,7 +42,7 @@ impl ProgressReporter {
             ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("█▌ "))
         });
         bar.set_length(progress.total as u64);
-        bar.set_message(left(progress));
+        bar.set_message(state(progress));
         bar.set_position(progress.done as u64);
     }
 
@@ -59,11 +59,20 @@ fn next_line(told: Duration) -> Duration {
     (told + told.min(LINES_APART)).max(LINE_AFTER)
 }
 
-fn left(progress: Progress) -> String {
-    match progress.left {
+/// Remaining wall time, and the pace of the runs under way: the simulated time is that of the one that began first.
+fn state(progress: Progress) -> String {
+    let left = match progress.left {
         Some(left) => format!("about {} left", span(left)),
         None => "running the first".into(),
-    }
+    };
+    let pace = progress.pace.map(|Pace { simulated, packets_per_s }| {
+        format!(
+            ", {} simulated, {} data packets per second",
+            time(simulated.as_secs_f64() * 1e3),
+            large(packets_per_s as f64)
+        )
+    });
+    left + &pace.unwrap_or_default()
 }
 
 #[cfg(test)]

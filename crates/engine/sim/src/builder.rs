@@ -2,7 +2,6 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use fanin_driver::{Application, Applications, Watch};
 use fanin_fabric::{Change, Fabric, Framing, HostFault, HostId};
@@ -17,7 +16,7 @@ use crate::network::{Card, Clients, Config, HostTicks, PacketFaults, Ports, Rece
 use crate::occupancy::Occupancy;
 use crate::parts::{self, Team};
 use crate::probe::{NoProbe, Probe, Recorder, Watchers};
-use crate::simulation::{Simulation, broken};
+use crate::simulation::{Reached, Simulation, broken};
 use crate::tap::{Tap, TapPoint};
 use crate::world::World;
 
@@ -194,7 +193,8 @@ impl<T: Transport> Builder<T> {
         Some(self.observe(None, Some(tap), applications))
     }
 
-    /// Runs in this many parts, which a team serves in parallel. The caller has made sure that the workload can be foreseen, and that
+    /// Runs in this many parts, which a team serves in parallel, as long as `go_on` returns true, which receives from time to time a
+    /// function that tells how far the run is. The caller has made sure that the workload can be foreseen, and that
     /// [`one_core`](crate::one_core) has no objection.
     ///
     /// # Errors
@@ -204,10 +204,10 @@ impl<T: Transport> Builder<T> {
         applications: Applications,
         parts: NonZeroUsize,
         team: &dyn Team,
-        stop: &AtomicBool,
+        go_on: &mut dyn FnMut(&dyn Fn() -> Reached) -> bool,
     ) -> Result<RunTables, RunError> {
         let replay = self.replay.clone();
-        let tables = parts::run(self.running(NoProbe::<true>, applications), parts, team, stop);
+        let tables = parts::run(self.running(NoProbe::<true>, applications), parts, team, go_on);
         tables?.map_err(|imbalance| broken(&imbalance, &replay))
     }
 

@@ -10,6 +10,8 @@ use crate::conserved::{self, Imbalance};
 use crate::event::{Event, Key, Timer};
 use crate::packet::{CapturedPacket, InFlight};
 use crate::probe::Probe;
+use crate::simulation::Reached;
+use crate::since::Sums;
 use crate::slot::Slot;
 use crate::socket::Socket;
 use crate::tables;
@@ -27,6 +29,8 @@ pub(crate) trait Steps {
     fn is_done(&self) -> bool;
     /// The totals so far.
     fn totals(&self) -> Totals;
+    /// Its time and packets so far.
+    fn reached(&self) -> Reached;
     /// Collective operations that have ended so far.
     fn ended_collectives(&self) -> &[CollectiveRow];
     /// The packets captured since the last call.
@@ -295,6 +299,10 @@ impl<P: Probe, T: Transport> Steps for Running<P, T, Applications> {
 
     fn totals(&self) -> Totals {
         tables::totals(&self.world, &self.observer.record(&self.world))
+    }
+
+    fn reached(&self) -> Reached {
+        Reached { now: self.world.now, data_packets: Sums::data_packets(self.world.sockets.sums()) }
     }
 
     fn ended_collectives(&self) -> &[CollectiveRow] {

@@ -64,5 +64,5 @@ pub use network::{Card, Classes, Clients, HostTicks, PacketFaults, Ports, Receiv
 pub use packet::{CapturedPacket, InFlight};
 pub use parts::{Team, one_core};
 pub use pauses::Pauses;
-pub use simulation::Simulation;
+pub use simulation::{Reached, Simulation};
 pub use tap::TapPoint;

@@ -10,6 +10,15 @@ use crate::conserved::Imbalance;
 use crate::engine::Steps;
 use crate::packet::CapturedPacket;
 
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// Simulated time.
+    pub now: Time,
+    /// Data packets sent so far, those of the warm-up too.
+    pub data_packets: u64,
+}
+
 /// A run in progress. Its tables do not depend on its steps.
 pub struct Simulation {
     steps: Box<dyn Steps>,
@@ -76,6 +85,11 @@ impl Simulation {
     /// The totals so far, as in its tables if it ended here.
     pub fn totals(&self) -> Totals {
         self.steps.totals()
+    }
+
+    /// How far it has come.
+    pub fn reached(&self) -> Reached {
+        self.steps.reached()
     }
 
     /// A trace's collective operations that have ended so far, in the order of their ends.

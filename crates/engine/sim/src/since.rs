@@ -48,6 +48,11 @@ impl Sums {
         }
     }
 
+    /// Data packets of both.
+    pub fn data_packets([own, beside]: [Sums; 2]) -> u64 {
+        own.data_packets + beside.data_packets
+    }
+
     /// Counts since an earlier state.
     pub fn since(self, before: Sums) -> Sums {
         Sums {

@@ -214,6 +214,16 @@ impl ConnectionTable {
         pairs.map(|&pair| Slot::pair(pair))
     }
 
+    /// Sums of the workload's endpoints, and of background traffic's. `end` returns the endpoint in a slot.
+    pub fn sums<'a, T: Transport + 'a>(&self, end: impl Fn(Slot) -> &'a Socket<T>) -> [Sums; 2] {
+        let mut sums = self.over;
+        for end in self.slots().flatten().map(end) {
+            let of = &mut sums[usize::from(end.owner() != Owner::WORKLOAD)];
+            *of = of.and(Sums::of(&end.endpoint));
+        }
+        sums
+    }
+
     /// An end of a connection has seen the other one close.
     pub fn closes(&mut self, at: EndpointId) {
         if self.closing.back() != Some(&at.connection()) {
@@ -309,14 +319,9 @@ impl<L: Places, T: Transport> Sockets<L, T> {
         self.book.broken.as_ref()
     }
 
-    /// Sums of the workload's endpoints, and of background traffic's.
+    /// As [`ConnectionTable::sums`].
     pub fn sums(&self) -> [Sums; 2] {
-        let mut sums = self.book.over;
-        for end in self.connections().flatten() {
-            let of = &mut sums[usize::from(end.owner() != Owner::WORKLOAD)];
-            *of = of.and(Sums::of(&end.endpoint));
-        }
-        sums
+        self.book.sums(|slot| self.ends.seen_at(slot))
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fanin_lab::{Batch, Broken, Done, Executor, News, Runner};
+use fanin_lab::{Batch, Broken, Done, Executor, News, Pace, Reached, Runner};
 use fanin_spec::RunSpec;
 use fanin_tables::RunError;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -33,7 +33,7 @@ pub struct Threads<'a> {
 /// Interval of progress reports.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Interval at which a run is asked for the share of it that is done.
+/// Interval at which a run is asked how far it is.
 const LOOK: Duration = Duration::from_secs(1);
 /// The least share from which a run's duration is estimated.
 const LEAST_SHARE: f64 = 0.01;
@@ -43,8 +43,8 @@ const LEAST_SHARE: f64 = 0.01;
 enum Word {
     Cached(usize, Box<Done>),
     Started(usize),
-    /// The share of a run that is done.
-    Reached(usize, f64),
+    /// How far a run is.
+    Reached(usize, Reached),
     Ended(usize, Result<Done, RunError>),
     Notice(String),
 }
@@ -73,7 +73,7 @@ impl Executor for Threads<'_> {
                     }
                     Ok(Word::Notice(text)) => tell(News::Notice(text)),
                     Ok(Word::Started(place)) => underway.started(place),
-                    Ok(Word::Reached(place, share)) => underway.reached(place, share),
+                    Ok(Word::Reached(place, reached)) => underway.reached(place, reached),
                     Ok(Word::Ended(place, Err(RunError::Broken(what)))) => {
                         self.stop.store(true, Ordering::Relaxed);
                         if broken.as_ref().is_none_or(|(first, _)| place < *first) {
@@ -93,7 +93,7 @@ impl Executor for Threads<'_> {
                 }
                 if told.elapsed() >= TICK {
                     // The estimate looks at every run, so it is not updated for each one.
-                    tell(News::Underway { elapsed: underway.start.elapsed(), left: underway.left() });
+                    tell(underway.news());
                     told = clock();
                 }
             }
@@ -130,9 +130,9 @@ impl Threads<'_> {
         say(Word::Started(place));
         let before = user_time(cores);
         let mut told = clock();
-        let mut tell = |share: &dyn Fn() -> f64| {
+        let mut tell = |reached: &dyn Fn() -> Reached| {
             if told.elapsed() >= LOOK {
-                say(Word::Reached(place, share()));
+                say(Word::Reached(place, reached()));
                 told = clock();
             }
         };
@@ -212,16 +212,16 @@ struct Underway<'a> {
     waiting: Vec<bool>,
     /// Starts of runs.
     running: BTreeMap<usize, Instant>,
-    /// Durations of runs that have not finished, estimated from the part that is done.
-    foreseen: BTreeMap<usize, Duration>,
+    /// How far each was when it was asked last, and how long it had taken.
+    reached: BTreeMap<usize, (Reached, Duration)>,
     costs: Costs,
 }
 
 impl<'a> Underway<'a> {
     fn new(specs: &'a [RunSpec], jobs: usize) -> Underway<'a> {
         let waiting = vec![true; specs.len()];
-        let (running, foreseen, costs) = (BTreeMap::new(), BTreeMap::new(), Costs::default());
-        Underway { specs, jobs, start: clock(), waiting, running, foreseen, costs }
+        let (running, reached, costs) = (BTreeMap::new(), BTreeMap::new(), Costs::default());
+        Underway { specs, jobs, start: clock(), waiting, running, reached, costs }
     }
 
     fn found(&mut self, place: usize) {
@@ -233,14 +233,14 @@ impl<'a> Underway<'a> {
         self.running.insert(place, clock());
     }
 
-    fn reached(&mut self, place: usize, share: f64) {
-        if let Some(since) = self.running.get(&place).filter(|_| share >= LEAST_SHARE) {
-            self.foreseen.insert(place, since.elapsed().div_f64(share));
+    fn reached(&mut self, place: usize, reached: Reached) {
+        if let Some(since) = self.running.get(&place) {
+            self.reached.insert(place, (reached, since.elapsed()));
         }
     }
 
     fn ended(&mut self, place: usize, finished: bool) {
-        self.foreseen.remove(&place);
+        self.reached.remove(&place);
         let since = self.running.remove(&place);
         if let (Some(since), true) = (since, finished) {
             self.costs.learn(&self.specs[place], since.elapsed());
@@ -249,8 +249,24 @@ impl<'a> Underway<'a> {
 
     /// Expected duration of a run: by the part of it that is done, by finished runs, or by the longest one under way.
     fn expect(&self, place: usize) -> Option<Duration> {
-        let own = self.foreseen.get(&place).copied();
-        own.or_else(|| self.costs.expect(&self.specs[place])).or_else(|| self.foreseen.values().max().copied())
+        let foreseen =
+            |(reached, took): &(Reached, Duration)| (reached.share >= LEAST_SHARE).then(|| took.div_f64(reached.share));
+        let own = self.reached.get(&place).and_then(foreseen);
+        let longest = || self.reached.values().filter_map(foreseen).max();
+        own.or_else(|| self.costs.expect(&self.specs[place])).or_else(longest)
+    }
+
+    /// Pace of the runs under way that have been asked how far they are.
+    fn pace(&self) -> Option<Pace> {
+        let oldest =
+            self.running.iter().filter(|(place, _)| self.reached.contains_key(place)).min_by_key(|(_, since)| **since);
+        let (oldest, _) = self.reached.get(oldest?.0)?;
+        let rates = self.reached.values().map(|(reached, took)| reached.data_packets as f64 / took.as_secs_f64());
+        Some(Pace { simulated: oldest.simulated, packets_per_s: rates.sum::<f64>() as u64 })
+    }
+
+    fn news(&self) -> News {
+        News::Underway { elapsed: self.start.elapsed(), left: self.left(), pace: self.pace() }
     }
 
     /// Remaining wall time; `None` before anything is known of a run.
@@ -275,12 +291,15 @@ mod tests {
         let specs: Vec<RunSpec> = (1..=3).filter_map(|seed| variants[0].run(4, seed)).collect();
         let mut underway = Underway::new(&specs, 1);
         underway.started(0);
-        underway.reached(0, 0.001);
+        let reached = |share| Reached { share, simulated: Time::from_micros(700), data_packets: 5_000 };
+        assert_eq!(underway.pace(), None);
+        underway.reached(0, reached(0.001));
         assert_eq!(underway.left(), None);
-        let begun = underway.running[&0];
-        underway.reached(0, 0.25);
-        let whole = underway.foreseen[&0];
-        assert!(whole <= begun.elapsed() * 4, "{whole:?}");
+        underway.reached(0, reached(0.25));
+        let (_, took) = underway.reached[&0];
+        let pace = Pace { simulated: Time::from_micros(700), packets_per_s: (5_000.0 / took.as_secs_f64()) as u64 };
+        assert_eq!(underway.pace(), Some(pace));
+        let whole = took * 4;
         // This one and two more.
         assert!(underway.left().is_some_and(|left| left >= whole * 2 && left <= whole * 3));
     }

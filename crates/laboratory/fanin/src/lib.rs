@@ -83,8 +83,8 @@ pub use fanin_execute::{
 };
 pub use fanin_lab::{
     Axis, Background, Batch, Broken, CompareOptions, Done, Executor, Finding, Latency, Measurement, Memories, News,
-    Onset, Onsets, Outcome, Pauses, Progress, Provenance, Ranks, Slowdown, SlowestRank, Spread, Squeezed, Summary,
-    SummaryRow, Tier, Verdict, figures, line_mbps, notes, place_of, setting, stats, verdict_at,
+    Onset, Onsets, Outcome, Pace, Pauses, Progress, Provenance, Ranks, Slowdown, SlowestRank, Spread, Squeezed,
+    Summary, SummaryRow, Tier, Verdict, figures, line_mbps, notes, place_of, setting, stats, verdict_at,
 };
 pub use fanin_placement::{Kind as Gathering, Reason};
 pub use fanin_plan::requests::Reading;

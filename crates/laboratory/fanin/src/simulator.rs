@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use fanin_lab::Runner;
+use fanin_lab::{Reached, Runner};
 use fanin_sim::Team;
 use fanin_simulate::one_core;
 use fanin_spec::{Base, Need, RunSpec, Scheme, Settings, Watch};
@@ -28,13 +28,20 @@ impl Runner for Simulator {
         spec: &RunSpec,
         cores: NonZeroUsize,
         stop: &AtomicBool,
-        tell: &mut dyn FnMut(&dyn Fn() -> f64),
+        tell: &mut dyn FnMut(&dyn Fn() -> Reached),
     ) -> Result<RunTables, RunError> {
+        let mut tell = |reached: &dyn Fn() -> fanin_sim::Reached| {
+            tell(&|| {
+                let reached = reached();
+                let share = fanin_simulate::share_done(spec, reached);
+                Reached { share, simulated: reached.now, data_packets: reached.data_packets }
+            });
+        };
         match one_core(spec) {
-            None if cores > NonZeroUsize::MIN => on_cores(spec, cores, stop),
+            None if cores > NonZeroUsize::MIN => on_cores(spec, cores, stop, &mut tell),
             // A caller's algorithm wraps its run.
             _ if spec.scheme.foreign().is_some() => self.run(spec, stop),
-            _ => fanin_simulate::run_telling(spec, stop, tell),
+            _ => fanin_simulate::run_telling(spec, stop, &mut tell),
         }
     }
 
@@ -57,10 +64,15 @@ impl Runner for Follower<'_> {
 }
 
 /// Runs a spec on several cores if that pays; on one if no thread can be started.
-fn on_cores(spec: &RunSpec, cores: NonZeroUsize, stop: &AtomicBool) -> Result<RunTables, RunError> {
+fn on_cores(
+    spec: &RunSpec,
+    cores: NonZeroUsize,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(&dyn Fn() -> fanin_sim::Reached),
+) -> Result<RunTables, RunError> {
     match ThreadPoolBuilder::new().num_threads(cores.get() - 1).build() {
-        Ok(pool) => fanin_simulate::run_in_parts(spec, cores, &Pool(pool), stop),
-        Err(_) => fanin_simulate::run(spec, stop),
+        Ok(pool) => fanin_simulate::run_in_parts(spec, cores, &Pool(pool), stop, tell),
+        Err(_) => fanin_simulate::run_telling(spec, stop, tell),
     }
 }
 

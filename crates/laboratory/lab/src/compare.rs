@@ -61,7 +61,7 @@ pub fn compare(
     let (runs, wall) = (done.specs.len(), done.outcome.wall);
     let (specs, outcome) = conduct(executor, &others, options, &mut |now| {
         let (done, total) = (runs + now.done, runs + now.total);
-        progress(Progress { done, total, elapsed: wall + now.elapsed, left: now.left });
+        progress(Progress { done, total, elapsed: wall + now.elapsed, left: now.left, pace: now.pace });
     })?;
     let jittery = summarise(scenario, &others, options, Runs::of(&specs, &outcome));
     let hangs = hang_on_phases(variants, &done.summary, done.runs(), &jittery);

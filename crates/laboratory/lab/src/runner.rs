@@ -5,6 +5,18 @@ use core::sync::atomic::AtomicBool;
 
 use fanin_spec::{Need, RunSpec, Scheme, Settings, Watch};
 use fanin_tables::{RunError, RunTables};
+use fanin_units::Time;
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reached {
+    /// The part of it that is done, an estimate from 0 to 1.
+    pub share: f64,
+    /// Simulated time.
+    pub simulated: Time,
+    /// Data packets sent.
+    pub data_packets: u64,
+}
 
 /// Turns a spec into tables: the same ones for the same spec, on any machine. What measures real networks is a
 /// [`Measurement`](crate::Measurement).
@@ -16,7 +28,7 @@ pub trait Runner: Sync {
     fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError>;
 
     /// Runs a spec on up to this many cores if that is faster; the tables are the same. `tell` receives from time to time a function that
-    /// estimates the share of the run that is done, if the runner can.
+    /// says how far the run is, if the runner can.
     ///
     /// # Errors
     /// As [`Runner::run`].
@@ -25,7 +37,7 @@ pub trait Runner: Sync {
         spec: &RunSpec,
         _cores: NonZeroUsize,
         stop: &AtomicBool,
-        _tell: &mut dyn FnMut(&dyn Fn() -> f64),
+        _tell: &mut dyn FnMut(&dyn Fn() -> Reached),
     ) -> Result<RunTables, RunError> {
         self.run(spec, stop)
     }

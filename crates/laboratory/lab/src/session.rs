@@ -4,6 +4,7 @@
 use core::time::Duration;
 
 use fanin_spec::{RunSpec, Variant, Watch};
+use fanin_units::Time;
 
 use crate::{Broken, CompareOptions, Done, Outcome, Planner, Provenance};
 
@@ -43,6 +44,8 @@ pub enum News {
         elapsed: Duration,
         /// Estimated remaining wall time from the finished runs; `None` before the first one.
         left: Option<Duration>,
+        /// Of the runs under way, if it is known.
+        pace: Option<Pace>,
     },
 }
 
@@ -72,6 +75,17 @@ pub struct Progress {
     pub elapsed: Duration,
     /// Estimated remaining wall time; `None` before the first run has finished.
     pub left: Option<Duration>,
+    /// Of the runs under way, if it is known.
+    pub pace: Option<Pace>,
+}
+
+/// Pace of the runs under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Simulated time of the one that began first.
+    pub simulated: Time,
+    /// Data packets of all, per second of wall time.
+    pub packets_per_s: u64,
 }
 
 /// Executes batches with one executor, and keeps count over all of them.
@@ -122,12 +136,12 @@ impl<'a> Session<'a> {
             }
             News::Raised { place, what } => of_batch.push((place, what)),
             News::Notice(text) => notices.push(text),
-            News::Underway { elapsed: now, left } => {
+            News::Underway { elapsed: now, left, pace } => {
                 let elapsed = *elapsed + now;
                 // Estimate later batches from the earlier ones.
                 let as_before = (*done > 0).then(|| elapsed.mul_f64((*total - *done) as f64 / *done as f64));
                 let left = if last { left } else { as_before };
-                tell(Progress { done: *done, total: *total, elapsed, left });
+                tell(Progress { done: *done, total: *total, elapsed, left, pace });
             }
         })?;
         of_batch.sort();

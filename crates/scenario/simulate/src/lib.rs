@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fanin_assemble::fabric;
 use fanin_fabric::HostId;
-use fanin_sim::{Applications, CapturedPacket, Departures, Simulation, TapPoint, Team};
+use fanin_sim::{Applications, CapturedPacket, Departures, Reached, Simulation, TapPoint, Team};
 use fanin_spec::{RunSpec, Transport, Watch};
 use fanin_tables::{CollectiveRow, RunError, RunTables};
 
 pub use builder::builder;
 use builder::{rdma, rdma_beside_tcp, tcp, uet};
-pub use need::need;
+pub use need::{need, share_done};
 pub use reasons::one_core;
 
 /// The engine's name: another engine's tables may differ.
@@ -89,18 +89,18 @@ pub fn run(spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
     run_with(spec, Departures::Eager, stop)
 }
 
-/// Runs one spec; `tell` receives from time to time a function that estimates the share of the run that is done.
+/// Runs one spec; `tell` receives from time to time a function that says how far the run is.
 ///
 /// # Errors
 /// As [`run`].
 pub fn run_telling(
     spec: &RunSpec,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(&dyn Fn() -> f64),
+    tell: &mut dyn FnMut(&dyn Fn() -> Reached),
 ) -> Result<RunTables, RunError> {
     let mut simulation = begin(spec);
     simulation.run_while(&mut |simulation| {
-        tell(&|| need::share_done(spec, simulation.now(), || simulation.totals()));
+        tell(&|| simulation.reached());
         !stop.load(Ordering::Relaxed)
     })?;
     simulation.finish()
@@ -127,8 +127,8 @@ pub fn follow(spec: &RunSpec, stop: &AtomicBool, ended: &mut dyn FnMut(&Collecti
     simulation.finish()
 }
 
-/// Runs one spec in this many parts, which a team serves in parallel, or in one piece for the reasons of [`one_core`]: the tables are
-/// the same.
+/// As [`run_telling`], in this many parts, which a team serves in parallel, or in one piece for the reasons of [`one_core`]: the tables
+/// are the same.
 ///
 /// # Errors
 /// As [`run`].
@@ -137,14 +137,17 @@ pub fn run_in_parts(
     parts: NonZeroUsize,
     team: &dyn Team,
     stop: &AtomicBool,
+    tell: &mut dyn FnMut(&dyn Fn() -> Reached),
 ) -> Result<RunTables, RunError> {
-    match one_core(spec) {
-        None if parts > NonZeroUsize::MIN => {
-            let applications = fanin_apps::applications(spec);
-            of_transport!(spec, builder => builder.run_in_parts(applications, parts, team, stop))
-        }
-        _ => run(spec, stop),
+    if parts == NonZeroUsize::MIN || one_core(spec).is_some() {
+        return run_telling(spec, stop, tell);
     }
+    let applications = fanin_apps::applications(spec);
+    let mut go_on = |reached: &dyn Fn() -> Reached| {
+        tell(reached);
+        !stop.load(Ordering::Relaxed)
+    };
+    of_transport!(spec, builder => builder.run_in_parts(applications, parts, team, &mut go_on))
 }
 
 /// Runs one spec with eager or lazy departures: both give the same tables.

@@ -3,10 +3,9 @@
 
 use std::mem::size_of;
 
-use fanin_sim::{CONNECTION_BYTES, HOST_BYTES};
+use fanin_sim::{CONNECTION_BYTES, HOST_BYTES, Reached};
 use fanin_spec::{HostId, Memory, Need, RunSpec, Scheme, Settings};
-use fanin_tables::{FlowRow, Totals};
-use fanin_units::Time;
+use fanin_tables::FlowRow;
 
 /// Bytes per closed connection.
 const OVER: f64 = 100.0;
@@ -49,11 +48,11 @@ fn links(settings: &Settings) -> f64 {
     settings.network().map_or(2.0, |fabric| fabric.path(last, HostId::CLIENT).count() as f64)
 }
 
-/// Share of a run that is done at this time: by its duration, or by its packets where it ends with them.
-pub(crate) fn share_done(spec: &RunSpec, now: Time, totals: impl FnOnce() -> Totals) -> f64 {
+/// Share of a run that is done: by its duration, or by its packets where it ends with them.
+pub fn share_done(spec: &RunSpec, Reached { now, data_packets }: Reached) -> f64 {
     let share = match spec.settings.workload.kind.facts().lasts {
         true => now.as_secs_f64() / spec.settings.given_s(),
-        false => totals().data_packets as f64 / spec.settings.volume(&spec.scheme).packets.max(1.0),
+        false => data_packets as f64 / spec.settings.volume(&spec.scheme).packets.max(1.0),
     };
     share.clamp(0.0, 1.0)
 }

@@ -19,7 +19,6 @@ mod windows;
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use fanin_driver::Applications;
@@ -34,6 +33,8 @@ use crate::event::{Event, Key};
 use crate::heap::Heap;
 use crate::net::Net;
 use crate::probe::NoProbe;
+use crate::simulation::Reached;
+use crate::since::Sums;
 use crate::slot::Slot;
 
 use ahead::Ahead;
@@ -49,12 +50,16 @@ pub trait Team {
     fn together<'a>(&self, others: Vec<Box<dyn FnOnce() + Send + 'a>>, lead: &mut dyn FnMut());
 }
 
-/// Serve a run that no reason restricts to one core in this many parts; its tables, or the conservation error.
+/// Whether a run goes on; receives a function that tells how far it is.
+pub(crate) type GoOn<'a> = dyn FnMut(&dyn Fn() -> Reached) -> bool + 'a;
+
+/// Serve a run that no reason restricts to one core in this many parts, as long as `go_on` returns true, which receives from time to time
+/// a function that tells how far it is; its tables, or the conservation error.
 pub(crate) fn run<T: Transport>(
     whole: Running<NoProbe<true>, T, Applications>,
     parts: NonZeroUsize,
     team: &dyn Team,
-    stop: &AtomicBool,
+    go_on: &mut GoOn<'_>,
 ) -> Result<Result<RunTables, Imbalance>, RunError> {
     let borders = Arc::new(Borders::new(whole.world.config().framing, &whole.world.net.fabric, parts.get()));
     let mut run = Run { whole, borders, parts: Vec::new(), timers: Heap::default(), acts: VecDeque::new() };
@@ -62,14 +67,14 @@ pub(crate) fn run<T: Transport>(
     let mut calls = 4;
     while !run.whole.world.done {
         run.cut();
-        let pause = run.go_on(team, stop);
+        let pause = run.go_on(team, go_on);
         run.join();
         match pause {
             Pause::Stopped => return Err(RunError::Stopped),
             Pause::Before if !run.whole.world.done => run.whole.step(),
             Pause::Alone => {
                 run.acts.drain(..).for_each(|at| run.whole.world.stalls.application_acts(at));
-                let ends = (0..calls).any(|_| stop.load(Ordering::Relaxed) || run.whole.serve(Time::NEVER));
+                let ends = (0..calls).any(|_| !go_on(&|| run.whole.reached()) || run.whole.serve(Time::NEVER));
                 calls = if ends { calls } else { 2 * calls };
             }
             Pause::Before | Pause::Arrived => {}
@@ -194,8 +199,8 @@ impl<T: Transport> Run<T> {
     }
 
     /// Serve events until all parts are needed.
-    fn go_on(&mut self, team: &dyn Team, stop: &AtomicBool) -> Pause {
-        let windows = Windows::new(std::mem::take(&mut self.parts), self.borders.ahead, self.client(), stop);
+    fn go_on(&mut self, team: &dyn Team, go_on: &mut GoOn<'_>) -> Pause {
+        let windows = Windows::new(std::mem::take(&mut self.parts), self.borders.ahead, self.client());
         let follow = |number| windows.follow(number);
         let others =
             (1..windows.parts.len()).map(|number| Box::new(move || follow(number)) as Box<dyn FnOnce() + Send>);
@@ -214,7 +219,7 @@ impl<T: Transport> Run<T> {
                 alone: 0,
                 ends_after: Time::ZERO,
             };
-            pause = windows.meeting.lead(|| lead.go_on(stop));
+            pause = windows.meeting.lead(|| lead.go_on(go_on));
         });
         let parts = windows.parts.into_iter();
         self.parts = parts.map(|part| part.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
@@ -223,12 +228,12 @@ impl<T: Transport> Run<T> {
 }
 
 /// The leading thread of a run in parts.
-struct Lead<'p, 'r, T: Transport> {
+struct Lead<'p, T: Transport> {
     whole: &'p mut Running<NoProbe<true>, T, Applications>,
     borders: &'p Borders,
     timers: &'p mut Heap,
     acts: &'p mut VecDeque<Time>,
-    windows: &'p Windows<'r, T>,
+    windows: &'p Windows<T>,
     /// Whether several threads serve windows such as the last one faster.
     pays: bool,
     recent: Recent,
@@ -238,12 +243,12 @@ struct Lead<'p, 'r, T: Transport> {
     ends_after: Time,
 }
 
-impl<'p, T: Transport> Lead<'p, '_, T> {
+impl<'p, T: Transport> Lead<'p, T> {
     fn locked(&self) -> Parts<'p, T> {
         self.windows.parts.iter().map(lock).collect()
     }
 
-    fn go_on(&mut self, stop: &AtomicBool) -> Pause {
+    fn go_on(&mut self, go_on: &mut GoOn<'_>) -> Pause {
         let mut from = self.whole.world.now;
         let mut parts = self.locked();
         loop {
@@ -259,11 +264,20 @@ impl<'p, T: Transport> Lead<'p, '_, T> {
             match pause {
                 Some(pause) => return pause,
                 None if self.whole.world.done || is_last => return Pause::Before,
-                None if stop.load(Ordering::Relaxed) => return Pause::Stopped,
+                None if !go_on(&|| self.reached(&parts)) => return Pause::Stopped,
                 None if self.alone >= PATIENCE => return Pause::Alone,
                 None => from = Time(last.0 + 1),
             }
         }
+    }
+
+    /// How far the run is, whose endpoints are at the parts.
+    fn reached(&self, parts: &Parts<'p, T>) -> Reached {
+        let world = &self.whole.world;
+        let part = |slot| &parts[self.borders.of_host(world.net.host_of(slot))].running.world;
+        let sums = world.sockets.book.sums(|slot| part(slot).sockets.ends.seen_at(slot));
+        let now = parts.iter().map(|part| part.running.world.now).max().unwrap_or(world.now);
+        Reached { now, data_packets: Sums::data_packets(sums) }
     }
 
     /// Serve the workload's timers up to a time, or up to one that depends on events, whose time is returned.

@@ -16,6 +16,8 @@ const FEW: u64 = 10;
 const FOR_CROSSING: u64 = 2;
 /// Windows over which both are averaged: going over from one thread to several takes longer than a window.
 const AVERAGED: u64 = 16;
+/// Events that the parts serve before the leader asks its caller whether the run goes on.
+const AT_ONCE: u64 = 1 << 16;
 /// Windows in a row that one thread serves before the parts are joined.
 pub(super) const PATIENCE: u64 = 256;
 
@@ -115,14 +117,13 @@ pub(super) struct Last {
 }
 
 /// The parts, and their messages to one another: those of this window and of the last one.
-pub(super) struct Windows<'r, T: Transport> {
+pub(super) struct Windows<T: Transport> {
     pub parts: Vec<Mutex<Part<T>>>,
     pub meeting: Meeting,
     /// Minimum time from one part to another.
     ahead: Time,
     /// The one client that waits for responses, and its part.
     pub client: Option<(HostId, usize)>,
-    stop: &'r AtomicBool,
     /// When the first window ends, and the latest end of any, in ps.
     until: AtomicU64,
     limit: AtomicU64,
@@ -133,13 +134,8 @@ pub(super) struct Windows<'r, T: Transport> {
     mail: [Vec<Vec<Mutex<Batch>>>; 2],
 }
 
-impl<'r, T: Transport> Windows<'r, T> {
-    pub fn new(
-        parts: Vec<Part<T>>,
-        ahead: Time,
-        client: Option<(HostId, usize)>,
-        stop: &'r AtomicBool,
-    ) -> Windows<'r, T> {
+impl<T: Transport> Windows<T> {
+    pub fn new(parts: Vec<Part<T>>, ahead: Time, client: Option<(HostId, usize)>) -> Windows<T> {
         let count = parts.len();
         let reports = || (0..count).map(|_| Report::default()).collect();
         let boxes = || (0..count).map(|_| (0..count).map(|_| Mutex::default()).collect()).collect();
@@ -148,7 +144,6 @@ impl<'r, T: Transport> Windows<'r, T> {
             meeting: Meeting::new(count),
             ahead,
             client,
-            stop,
             until: AtomicU64::default(),
             limit: AtomicU64::default(),
             recent: Mutex::default(),
@@ -179,7 +174,7 @@ impl<'r, T: Transport> Windows<'r, T> {
         let mut part = lock(&self.parts[number]);
         let mut until = Time(self.until.load(Ordering::Relaxed));
         let limit = Time(self.limit.load(Ordering::Relaxed));
-        let mut recent = *lock(&self.recent);
+        let (mut recent, mut served) = (*lock(&self.recent), 0);
         let mut turns = self.reports.iter().zip(&self.mail).cycle();
         loop {
             let Some((reports, mail)) = turns.next() else { unreachable!("they follow each other in turn") };
@@ -188,8 +183,9 @@ impl<'r, T: Transport> Windows<'r, T> {
             mail[number].iter().for_each(|from| part.accept(&mut lock(from)));
             let all = reports.iter().map(Report::read).fold(State::NONE, State::and);
             recent = recent.and(all);
+            served += all.events;
             match self.next(all, until, limit) {
-                Some(next) if recent.pays(0) => until = next,
+                Some(next) if recent.pays(0) && served < AT_ONCE => until = next,
                 _ => return Last { until, recent, pays: recent.pays(0), alone: 0 },
             }
         }
@@ -240,7 +236,7 @@ impl<'r, T: Transport> Windows<'r, T> {
             events: 0,
             crossings: 0,
             bound: client.map_or(Time::NEVER, |(host, _)| running.world.stalls.waits.stalls_from(host)),
-            stops: running.observer.next.is_some() || number == 0 && self.stop.load(Ordering::Relaxed),
+            stops: running.observer.next.is_some(),
         }
     }
 

@@ -287,7 +287,7 @@ impl<'a> Session<'a> {
     fn tick(&mut self, tell: &mut dyn FnMut(News)) {
         if self.told.elapsed() >= TOLD {
             let left = self.waiting.left(self.of.carrier.at_once().max(1));
-            tell(News::Underway { elapsed: self.start.elapsed(), left });
+            tell(News::Underway { elapsed: self.start.elapsed(), left, pace: None });
             self.told = clock();
         }
     }

@@ -1,15 +1,15 @@
 //! A run on several cores: the tables of one core, byte for byte.
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crate::common::small::{all_schemes, settings_of};
 use crate::common::{run, spec, specs};
-use fanin_sim::Team;
+use fanin_sim::{Reached, Team};
 use fanin_simulate::{one_core, run_in_parts};
 use fanin_spec::{FabricKind, Kind, Optional, RunSpec, Settings, WarmUp};
-use fanin_tables::RunTables;
+use fanin_tables::{RunError, RunTables};
 use fanin_units::Time;
 use proptest::prelude::*;
 
@@ -27,7 +27,8 @@ impl Team for Threads {
 
 fn on(cores: usize, spec: &RunSpec) -> RunTables {
     let cores = NonZeroUsize::new(cores).expect("some");
-    run_in_parts(spec, cores, &Threads, &AtomicBool::new(false)).unwrap_or_else(|failure| panic!("{failure:?}"))
+    run_in_parts(spec, cores, &Threads, &AtomicBool::new(false), &mut |_| ())
+        .unwrap_or_else(|failure| panic!("{failure:?}"))
 }
 
 /// The same hosts at one switch, or in racks, close enough that parts exchange packets often.
@@ -77,6 +78,32 @@ fn busy_parts_run_on_threads() {
         let one = run(&spec);
         for cores in [2, 3] {
             assert_eq!(on(cores, &spec), one, "{}", spec.label);
+        }
+    }
+}
+
+/// On one core and on two, a run tells how far it is, and can be stopped.
+#[test]
+fn tells_how_far_it_is() {
+    let text = "schemes = [\"dctcp\", \"hpcc\", \"nscc\"]\n[fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 8\nspines = 2\n\
+        [link]\ndelay = \"5 us\"\n[workload]\nkind = \"all-reduce\"\nfragment = \"8 MB\"\nqueries = 1\n";
+    for spec in specs(text, 15, 1) {
+        for cores in [1, 2].map(|cores| NonZeroUsize::new(cores).expect("some")) {
+            let mut told: Vec<Reached> = Vec::new();
+            let never = AtomicBool::new(false);
+            let tables = run_in_parts(&spec, cores, &Threads, &never, &mut |reached| told.push(reached()));
+            let totals = tables.unwrap_or_else(|failure| panic!("{failure:?}")).totals;
+            let label = format!("{} on {cores}: {} times", spec.label, told.len());
+            assert!(told.len() > 3, "{label}");
+            assert!(
+                told.windows(2).all(|two| two[0].now <= two[1].now && two[0].data_packets <= two[1].data_packets),
+                "{label}"
+            );
+            let last = told[told.len() - 1].data_packets as f64 / totals.data_packets as f64;
+            assert!((0.7..=1.3).contains(&last), "{label}, and then {last}");
+            let stop = AtomicBool::new(false);
+            let stopped = run_in_parts(&spec, cores, &Threads, &stop, &mut |_| stop.store(true, Ordering::Relaxed));
+            assert!(matches!(stopped, Err(RunError::Stopped)), "{label}");
         }
     }
 }
