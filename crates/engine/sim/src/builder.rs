@@ -9,14 +9,14 @@ use fanin_tables::{RunError, RunTables};
 use fanin_transport::Transport;
 use fanin_units::Time;
 
-use crate::engine::{self, Running};
+use crate::engine::{self, Reached, Running};
 use crate::fetch;
 use crate::link::Departures;
 use crate::network::{Card, Clients, Config, HostTicks, PacketFaults, Ports, ReceiveWindows, Switches};
 use crate::occupancy::Occupancy;
 use crate::parts::{self, Team};
 use crate::probe::{NoProbe, Probe, Recorder, Watchers};
-use crate::simulation::{Reached, Simulation, broken};
+use crate::simulation::{Simulation, broken};
 use crate::tap::{Tap, TapPoint};
 use crate::world::World;
 

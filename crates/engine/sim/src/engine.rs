@@ -10,12 +10,20 @@ use crate::conserved::{self, Imbalance};
 use crate::event::{Event, Key, Timer};
 use crate::packet::{CapturedPacket, InFlight};
 use crate::probe::Probe;
-use crate::simulation::Reached;
 use crate::since::Sums;
 use crate::slot::Slot;
 use crate::socket::Socket;
 use crate::tables;
 use crate::world::World;
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// Simulated time.
+    pub now: Time,
+    /// Data packets sent so far, those of the warm-up too.
+    pub data_packets: u64,
+}
 
 /// A run in progress, independent of its probe.
 pub(crate) trait Steps {

@@ -52,6 +52,7 @@ mod turns;
 mod world;
 
 pub use builder::{Builder, CONNECTION_BYTES, HOST_BYTES};
+pub use engine::Reached;
 pub use event::PauseFrame;
 pub use fanin_driver::{
     Application, Applications, ConnectionId, Driver, EndpointId, Meaning, Message, Owner, Record, View, Watch, meanings,
@@ -64,5 +65,5 @@ pub use network::{Card, Classes, Clients, HostTicks, PacketFaults, Ports, Receiv
 pub use packet::{CapturedPacket, InFlight};
 pub use parts::{Team, one_core};
 pub use pauses::Pauses;
-pub use simulation::{Reached, Simulation};
+pub use simulation::Simulation;
 pub use tap::TapPoint;

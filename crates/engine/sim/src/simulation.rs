@@ -7,17 +7,8 @@ use fanin_tables::{CollectiveRow, RunError, RunTables, Totals};
 use fanin_units::Time;
 
 use crate::conserved::Imbalance;
-use crate::engine::Steps;
+use crate::engine::{Reached, Steps};
 use crate::packet::CapturedPacket;
-
-/// How far a run has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reached {
-    /// Simulated time.
-    pub now: Time,
-    /// Data packets sent so far, those of the warm-up too.
-    pub data_packets: u64,
-}
 
 /// A run in progress. Its tables do not depend on its steps.
 pub struct Simulation {

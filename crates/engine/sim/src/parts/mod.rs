@@ -28,12 +28,11 @@ use fanin_transport::Transport;
 use fanin_units::Time;
 
 use crate::conserved::Imbalance;
-use crate::engine::{Running, Steps, discard_if_done};
+use crate::engine::{Reached, Running, Steps, discard_if_done};
 use crate::event::{Event, Key};
 use crate::heap::Heap;
 use crate::net::Net;
 use crate::probe::NoProbe;
-use crate::simulation::Reached;
 use crate::since::Sums;
 use crate::slot::Slot;
 
