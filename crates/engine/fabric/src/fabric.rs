@@ -41,6 +41,7 @@ pub struct Fabric {
     names: Vec<String>,
     /// The first link to each host, by host; empty if every host has one.
     first_links: Vec<u32>,
+    slowest: Rate,
 }
 
 /// Builds a star.
@@ -65,12 +66,18 @@ pub fn edges(hosts: &[String], edges: &[Edge]) -> Result<Fabric, Error> {
     let edges::Read { names, links, table, first_links } = edges::read(hosts, edges)?;
     let hosts = hosts.len() as u32;
     let downlinks = links.partition_point(|link| link.to.0 < hosts) as u32;
-    Ok(Fabric { hosts, downlinks, links, routes: Routes::Table(table), names, first_links })
+    let slowest = slowest(&links);
+    Ok(Fabric { hosts, downlinks, links, routes: Routes::Table(table), names, first_links, slowest })
+}
+
+fn slowest(links: &[Link]) -> Rate {
+    links.iter().map(|link| link.rate).min().unwrap_or(Rate(u64::MAX))
 }
 
 impl Fabric {
     fn with_one_link_each(hosts: u32, links: Vec<Link>, routes: Routes) -> Fabric {
-        Fabric { hosts, downlinks: hosts, links, routes, names: Vec::new(), first_links: Vec::new() }
+        let slowest = slowest(&links);
+        Fabric { hosts, downlinks: hosts, links, routes, names: Vec::new(), first_links: Vec::new(), slowest }
     }
 
     /// The number of hosts.
@@ -94,6 +101,20 @@ impl Fabric {
     #[inline]
     pub fn link(&self, link: LinkId) -> &Link {
         &self.links[link.index()]
+    }
+
+    /// The rate of the slowest link.
+    pub fn slowest_rate(&self) -> Rate {
+        self.slowest
+    }
+
+    /// The links into each switch.
+    pub fn links_into_switches(&self) -> impl Iterator<Item = (NodeId, Vec<LinkId>)> + use<> {
+        let mut links = vec![Vec::new(); self.switches().count()];
+        for (link, id) in self.links.iter().zip(self.link_ids()).filter(|(link, _)| !self.is_host(link.to)) {
+            links[(link.to.0 - self.hosts) as usize].push(id);
+        }
+        self.switches().zip(links)
     }
 
     /// Number of links that leave a node.

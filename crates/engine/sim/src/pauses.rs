@@ -41,13 +41,12 @@ impl Pauses {
     pub fn new(
         fabric: &Fabric,
         places: [Option<usize>; CLASSES],
-        memory: impl Fn(NodeId) -> (Memory, Vec<(LinkId, Held)>),
+        of_switches: impl Iterator<Item = (NodeId, Memory, Vec<(LinkId, Held)>)>,
         drains_within: Time,
     ) -> Pauses {
         let parts = places.iter().flatten().max().map_or(1, |last| last + 1);
         let (mut memories, mut links) = (Vec::new(), vec![None; fabric.links().len() * parts]);
-        for switch in fabric.switches() {
-            let (memory, held) = memory(switch);
+        for (switch, memory, held) in of_switches {
             for (&(id, held), part) in held.iter().zip((0..parts).cycle()) {
                 links[id.index() * parts + part] = Some((memories.len(), held));
             }

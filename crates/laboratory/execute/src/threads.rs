@@ -35,6 +35,8 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// Interval at which a run is asked how far it is.
 const LOOK: Duration = Duration::from_secs(1);
+/// That interval is at least this many times as long as the answer takes.
+const LEAST_BETWEEN: u32 = 100;
 /// The least share from which a run's duration is estimated.
 const LEAST_SHARE: f64 = 0.01;
 
@@ -129,10 +131,13 @@ impl Threads<'_> {
         }
         say(Word::Started(place));
         let before = user_time(cores);
-        let mut told = clock();
+        let (mut told, mut wait) = (clock(), LOOK);
         let mut tell = |reached: &dyn Fn() -> Reached| {
-            if told.elapsed() >= LOOK {
+            let now = told.elapsed();
+            if now >= wait {
                 say(Word::Reached(place, reached()));
+                // With millions of connections, to look takes long.
+                wait = LOOK.max((told.elapsed() - now) * LEAST_BETWEEN);
                 told = clock();
             }
         };

@@ -106,7 +106,7 @@ fn capacity(spec: &RunSpec) -> Option<QueueSize> {
     let memory = || {
         let fabric = spec.settings.network().ok()?;
         let switch = fabric.link(fabric.downlink(HostId::CLIENT)).from;
-        Some(QueueSize::Bytes(spec.settings.memory_of(&fabric, switch)))
+        Some(QueueSize::Bytes(spec.settings.memory_of(fabric.links_from(switch).into())))
     };
     spec.settings.client_limit(&spec.scheme).or_else(memory)
 }

@@ -138,14 +138,16 @@ pub(crate) fn uet(spec: &RunSpec, kind: TrimBased) -> Builder<UetEndpoint> {
 /// Priority flow control of a spec's switches.
 fn pauses(spec: &RunSpec) -> Pauses {
     let (settings, fabric) = (&spec.settings, &fabric(spec));
-    let memory = |switch| settings.lossless_memory(fabric, switch).expect("a spec's memory has room for its links");
-    let slowest = fabric.links().iter().map(|link| link.rate).min();
-    let most = fabric.switches().map(|switch| settings.memory_of(fabric, switch)).max();
-    let drains_within = slowest.zip(most).map_or(Time::ZERO, |(rate, bytes)| rate.time_for(bytes));
+    let memories = fabric.links_into_switches().map(|(switch, links)| {
+        let (memory, held) = settings.lossless_memory(fabric, &links).expect("a spec's memory has room for its links");
+        (switch, memory, held)
+    });
+    let most = fabric.links_into_switches().map(|(_, links)| settings.memory_of(links.len() as u64)).max();
+    let drains_within = most.map_or(Time::ZERO, |bytes| fabric.slowest_rate().time_for(bytes));
     let mut places = [None; CLASSES];
     settings.lossless_classes().zip(0..).for_each(|(class, place)| places[usize::from(class.number)] = Some(place));
     let places = if settings.has_classes() { places } else { Pauses::ALL_BUT_HIGHEST };
-    Pauses::new(fabric, places, memory, drains_within)
+    Pauses::new(fabric, places, memories, drains_within)
 }
 
 /// The command that replays a run.

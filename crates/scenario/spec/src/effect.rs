@@ -217,9 +217,8 @@ fn room(s: &Settings) -> (QueueSize, String) {
 
 /// A delay target that no packet reaches: even the slowest link drains a full buffer sooner.
 fn idle_target(s: &Settings, fabric: &Fabric) -> Option<Wrong> {
-    let slowest = fabric.links().iter().map(|link| link.rate).min_by_key(|rate| rate.0)?;
     let (buffer, place) = room(s);
-    let longest = slowest.time_for(s.in_bytes(buffer));
+    let longest = fabric.slowest_rate().time_for(s.in_bytes(buffer));
     let what = format!(
         "`codel.target` of {} never acts: {place} drains in {longest}; use a target well below that",
         s.laws.ports.codel.target

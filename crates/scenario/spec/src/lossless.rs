@@ -32,9 +32,9 @@ impl Settings {
     /// The largest headroom of a link into a switch, and the largest that one needs, in bytes.
     pub fn headrooms(&self) -> Option<(u64, u64)> {
         let fabric = self.network().ok()?;
-        let switches = fabric.switches().flat_map(|switch| Settings::links_into(&fabric, switch));
+        let into_switches = fabric.link_ids().filter(|&id| !fabric.is_host(fabric.link(id).to));
         let of = |id: LinkId| (self.headroom(&fabric, id), self.needed_headroom(&fabric, id));
-        switches.map(of).reduce(|(has, needs), (other, least)| (has.max(other), needs.max(least)))
+        into_switches.map(of).reduce(|(has, needs), (other, least)| (has.max(other), needs.max(least)))
     }
 
     /// A sender's least rate, and its key.
@@ -49,18 +49,12 @@ impl Settings {
         }
     }
 
-    /// Links into a switch.
-    pub(crate) fn links_into(fabric: &Fabric, switch: NodeId) -> impl Iterator<Item = LinkId> {
-        fabric.link_ids().filter(move |&id| fabric.link(id).to == switch)
-    }
-
     /// Bytes of a switch's memory: `switch.shared_buffer`, or the buffers of its ports together.
-    pub fn memory_of(&self, fabric: &Fabric, switch: NodeId) -> u64 {
-        let links = Settings::links_into(fabric, switch).count() as u64;
+    pub fn memory_of(&self, ports: u64) -> u64 {
         self.switch
             .shared_buffer
             .0
-            .map_or_else(|| self.in_bytes(self.switch.buffer).saturating_mul(links), |memory| memory.0)
+            .map_or_else(|| self.in_bytes(self.switch.buffer).saturating_mul(ports), |memory| memory.0)
     }
 
     /// Headrooms of a link into a switch, one for each lossless class.
@@ -72,25 +66,23 @@ impl Settings {
         }
     }
 
-    /// A switch's memory, divided among the links into it and their lossless classes, each with its headroom; `None` if reserves and
+    /// The memory of a switch with these links into it, divided among them and their lossless classes, each with its headroom; `None` if reserves and
     /// headrooms take all of it.
-    pub fn lossless_memory(&self, fabric: &Fabric, switch: NodeId) -> Option<(Memory, Vec<(LinkId, Held)>)> {
-        let (pfc, links) = (&self.laws.rates.pfc, Settings::links_into(fabric, switch).collect::<Vec<_>>());
-        let bytes = self.memory_of(fabric, switch);
+    pub fn lossless_memory(&self, fabric: &Fabric, links: &[LinkId]) -> Option<(Memory, Vec<(LinkId, Held)>)> {
+        let (pfc, bytes) = (&self.laws.rates.pfc, self.memory_of(links.len() as u64));
         let slowest = links.iter().map(|&id| fabric.link(id).rate).min().unwrap_or(Rate(1));
         let memory = Memory::new(pfc, bytes, links.iter().flat_map(|&id| self.headrooms_of(fabric, id)))?;
-        let held = |id: LinkId| {
+        let held = |&id: &LinkId| {
             let times = (fabric.link(id).rate.0 / slowest.0.max(1)).max(1);
             self.headrooms_of(fabric, id).into_iter().map(move |headroom| (id, Held::new(pfc, headroom, times)))
         };
-        Some((memory, links.into_iter().flat_map(held).collect()))
+        Some((memory, links.iter().flat_map(held).collect()))
     }
 
     /// Refuses reserves and headrooms that take all of a switch's memory.
     pub(crate) fn lossless_memories_suffice(&self, fabric: &Fabric) -> Result<(), Wrong> {
-        let full = |&switch: &NodeId| self.lossless_memory(fabric, switch).is_none();
-        let Some(switch) = fabric.switches().find(full) else { return Ok(()) };
-        let links = Settings::links_into(fabric, switch).collect::<Vec<_>>();
+        let full = |(_, links): &(NodeId, Vec<LinkId>)| self.lossless_memory(fabric, links).is_none();
+        let Some((switch, links)) = fabric.links_into_switches().find(full) else { return Ok(()) };
         let reserved = self.laws.rates.pfc.reserved.0;
         let own = |&id: &LinkId| self.headrooms_of(fabric, id).iter().map(|has| has + reserved).sum::<u64>();
         let all: u64 = links.iter().map(own).sum::<u64>();

@@ -55,10 +55,9 @@ impl Settings {
     /// The largest packet jitter in this network.
     pub fn packet_jitter(&self, fabric: &Fabric) -> Time {
         let full = self.link.framing.on_wire(self.full_packet().0 as u32);
-        let slowest = || fabric.links().iter().map(|link| link.rate).min_by_key(|rate| rate.0);
         match self.host.packet_jitter {
             PacketJitter::None => Time::ZERO,
-            PacketJitter::Transmission => slowest().map_or(Time::ZERO, |rate| rate.time_for(full.into())),
+            PacketJitter::Transmission => fabric.slowest_rate().time_for(full.into()),
             PacketJitter::UpTo(time) => time,
         }
     }

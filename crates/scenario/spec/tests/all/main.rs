@@ -3,6 +3,7 @@
 mod any_text;
 mod flows;
 mod former;
+mod large;
 mod rdma;
 mod sealed;
 mod stack;
