@@ -58,7 +58,9 @@ impl Settings {
         let slowest = || fabric.links().iter().map(|link| link.rate).min_by_key(|rate| rate.0);
         match self.host.packet_jitter {
             PacketJitter::None => Time::ZERO,
-            PacketJitter::Transmission => slowest().map_or(Time::ZERO, |rate| rate.time_for(full.into())),
+            PacketJitter::Transmission(share) => {
+                slowest().map_or(Time::ZERO, |rate| Time(share.part_of(rate.time_for(full.into()).0)))
+            }
             PacketJitter::UpTo(time) => time,
         }
     }
