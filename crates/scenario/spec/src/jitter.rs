@@ -1,5 +1,7 @@
 //! Random delay of hosts' packets.
 
+use std::fmt;
+
 use fanin_units::{Share, Time};
 
 use crate::Literal;
@@ -27,6 +29,17 @@ impl PacketJitter {
     pub const TRANSMISSION: PacketJitter = PacketJitter::Transmission(Share::of(1, 1));
 }
 
+impl fmt::Display for PacketJitter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            PacketJitter::None => f.write_str("none"),
+            PacketJitter::TRANSMISSION => f.write_str("transmission"),
+            PacketJitter::Transmission(share) => write!(f, "{share} {OF_A_TRANSMISSION}"),
+            PacketJitter::UpTo(time) => time.fmt(f),
+        }
+    }
+}
+
 impl Setting for PacketJitter {
     const FORM: &'static str = "\"none\", \"transmission\", a share such as \"0.3 of a transmission\", or a time of at most 10 ms, such as \"2 us\"";
     fn read(literal: &Literal) -> Result<PacketJitter, String> {
@@ -46,12 +59,7 @@ impl Setting for PacketJitter {
         }
     }
     fn show(&self) -> String {
-        match *self {
-            PacketJitter::None => "\"none\"".into(),
-            PacketJitter::TRANSMISSION => "\"transmission\"".into(),
-            PacketJitter::Transmission(share) => format!("\"{share} {OF_A_TRANSMISSION}\""),
-            PacketJitter::UpTo(time) => time.show(),
-        }
+        format!("\"{self}\"")
     }
     fn number(&self) -> Option<f64> {
         match self {
