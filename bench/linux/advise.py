@@ -77,8 +77,8 @@ def advised(point, *more):
 
 
 def on_hosts(remedy):
-    """Whether lines on hosts alone make a remedy."""
-    return {line["where"] for line in remedy["apply"]} <= {"servers", "client"}
+    """Whether lines on hosts alone make a remedy, without the programs of `fanin kernel`, which the machine lacks."""
+    return all(line["where"] in ("servers", "client") and "fanin kernel" not in line["line"] for line in remedy["apply"])
 
 
 def first_for_linux(told):

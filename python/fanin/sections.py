@@ -142,9 +142,10 @@ class Host(TypedDict, total=False):
     packet_jitter: str
     """Random delay of a host's packets at the other end of its link, uniform between 0 and this time, without
     reordering. "transmission": up to the transmission time of a full packet on the slowest link (Floyd and
-    Jacobson's rule against phase effects); "none": no jitter, as in other simulators, where phase effects may
-    starve flows. Use "transmission", "none", or a time of at most 10 ms, such as "2 us". Default:
-    "transmission"."""
+    Jacobson's rule against phase effects); "0.3 of a transmission": up to this share of that time, the
+    default with `tcp.profile`; "none": no jitter, as in other simulators, where phase effects may starve
+    flows. Use "none", "transmission", a share such as "0.3 of a transmission", or a time of at most 10 ms,
+    such as "2 us". Default: "transmission"."""
     service_time: str
     """Time that a server processes a request before it responds; for a key_value workload, per object. Use a
     time with its unit, such as "25 us"; at most 1000 s. Default: "0 s"."""

@@ -139,7 +139,19 @@ fn reports_errors_in_files_with_line_and_valid_form() {
             "my.toml:2: `host.queue`: \"fifo\" is not one of these; use \"plain\" or \"switch\"",
         ),
         ("[host]\npacket_jitter = \"-1 us\"\n", "my.toml:2: `host.packet_jitter`: \"-1 us\" is not valid"),
-        ("[host]\npacket_jitter = \"off\"\n", "use \"transmission\", \"none\", or a time of at most 10 ms"),
+        (
+            "[host]\npacket_jitter = \"off\"\n",
+            "use \"none\", \"transmission\", a share such as \"0.3 of a transmission\"",
+        ),
+        (
+            "[host]\npacket_jitter = \"1.3 of a transmission\"\n",
+            "my.toml:2: `host.packet_jitter`: \"1.3 of a transmission\" is not valid: it is too large; use",
+        ),
+        (
+            "[host]\npacket_jitter = \"none of a transmission\"\n",
+            "my.toml:2: `host.packet_jitter`: \"none of a transmission\" is not valid: it has no number; use",
+        ),
+        ("[host]\npacket_jitter = 0.3\n", "my.toml:2: `host.packet_jitter`: 0.3 has the wrong form; use"),
         (
             "[host]\npacket_jitter = \"11 ms\"\n",
             "my.toml:2: `host.packet_jitter`: 11 ms of jitter per packet is too large; use",

@@ -3,7 +3,7 @@
 use fanin_lab::stats::Interval;
 use fanin_lab::{Broken, CompareOptions, Done, Outcome, Planner, Runs, figures, summarise};
 use fanin_model::{Bottleneck, overflow_onset};
-use fanin_spec::{RateBased, RunSpec, Settings, Transport};
+use fanin_spec::{PacketJitter, RateBased, RunSpec, Settings, Transport};
 use fanin_units::{Bytes, Rate, Time};
 
 use crate::cluster::Cluster;
@@ -179,7 +179,37 @@ pub struct Assumption {
     pub reversed_by: Vec<String>,
 }
 
-/// Whether the verdict depends on assumed values: jitter, delay and service time, each at a fifth and five times the assumption.
+/// Keys with assumed values, and the values to try in their place: jitter, delay and service time at a fifth and five times the assumption;
+/// with a kernel's TCP also keys by which its hosts and clients may differ from measured ones.
+fn assumed(cluster: &Cluster<'_>) -> Vec<Assumption> {
+    const TIMES: u64 = 5;
+    let s = &cluster.at().settings;
+    let assumption = |key, now: String, tried: Vec<String>| Assumption { key, now, tried, reversed_by: Vec::new() };
+    let around = |key, now: Time| {
+        let others = match now {
+            Time(0) => [Time::from_micros(10), Time::from_micros(50)],
+            Time(now) => [Time((now / TIMES).max(1)), Time(now.saturating_mul(TIMES))],
+        };
+        assumption(key, now.to_string(), others.map(|time| time.to_string()).into())
+    };
+    let mut all = vec![
+        around("host.service_jitter", s.host.service_jitter),
+        around("link.delay", s.link.delay),
+        around("host.service_time", s.host.service_time),
+    ];
+    if cluster.has_tcp() && s.tcp.profile.0.is_some() {
+        let jitters = [PacketJitter::None, PacketJitter::TRANSMISSION].map(|jitter| jitter.to_string());
+        all.push(assumption("host.packet_jitter", s.host.packet_jitter.to_string(), jitters.into()));
+        all.push(around("workload.request_gap", s.workload.request_gap));
+        let reader = s.tcp.acks_wait_for_reader;
+        if s.tcp.delayed_ack > 1 && s.workload.request_gap > Time::ZERO {
+            all.push(assumption("tcp.acks_wait_for_reader", reader.to_string(), vec![(!reader).to_string()]));
+        }
+    }
+    all
+}
+
+/// Whether the verdict depends on assumed values.
 ///
 /// # Errors
 /// A run that broke an invariant.
@@ -188,22 +218,10 @@ pub fn assumptions(
     impaired: bool,
     budget: &mut PacketBudget<'_, '_>,
 ) -> Result<Vec<Assumption>, Broken> {
-    const TIMES: u64 = 5;
-    let s = &cluster.at().settings;
-    let keys = [
-        ("host.service_jitter", s.host.service_jitter),
-        ("link.delay", s.link.delay),
-        ("host.service_time", s.host.service_time),
-    ];
     let mut assumptions = Vec::new();
-    for (key, now) in keys {
-        let others = match now {
-            Time(0) => vec![Time::from_micros(10), Time::from_micros(50)],
-            Time(now) => vec![Time((now / TIMES).max(1)), Time(now.saturating_mul(TIMES))],
-        };
-        let mut assumption = Assumption { key, now: now.to_string(), tried: Vec::new(), reversed_by: Vec::new() };
-        for value in others.iter().map(ToString::to_string) {
-            let change = Change { settings: vec![(key.into(), value.clone())], ..Change::none() };
+    for mut assumption in assumed(cluster) {
+        for value in core::mem::take(&mut assumption.tried) {
+            let change = Change { settings: vec![(assumption.key.into(), value.clone())], ..Change::none() };
             let Some(variant) = cluster.with(&change) else { continue };
             let mut trial = Trial::new(cluster, change, variant);
             budget.run(&mut [&mut trial], 1, budget.left())?;

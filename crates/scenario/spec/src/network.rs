@@ -57,7 +57,7 @@ impl Settings {
         let full = self.link.framing.on_wire(self.full_packet().0 as u32);
         match self.host.packet_jitter {
             PacketJitter::None => Time::ZERO,
-            PacketJitter::Transmission => fabric.slowest_rate().time_for(full.into()),
+            PacketJitter::Transmission(share) => Time(share.part_of(fabric.slowest_rate().time_for(full.into()).0)),
             PacketJitter::UpTo(time) => time,
         }
     }

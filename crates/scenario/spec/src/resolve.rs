@@ -125,7 +125,7 @@ impl Way<'_> {
             let (profiles, others): (Vec<&Assignment>, Vec<&Assignment>) = layer.iter().partition(|a| a.key == PROFILE);
             let in_force = profiles.into_iter().filter(|profile| !self.is_overridden(number, profile));
             for a in in_force.chain(others) {
-                set(&mut settings, &a.section, &a.key, &a.value)
+                self.set_key(&mut settings, &a.section, &a.key, &a.value)
                     .map_err(|why| Problem::new(&a.origin, format!("`{}.{}`: {why}", a.section, a.key)))?;
             }
         }
@@ -146,10 +146,9 @@ impl Way<'_> {
             self.axes.iter().zip(swept).partition(|(axis, _)| axis.name == PROFILE);
         for (axis, (coordinate, _)) in profiles.into_iter().chain(others) {
             // The axis has validated it.
-            let _ = set(&mut settings, &axis.section, &axis.name, &coordinate.value);
+            let _ = self.set_key(&mut settings, &axis.section, &axis.name, &coordinate.value);
         }
-        let says_mss = self.assigned(&["tcp.mss"]).is_some() || self.axes.iter().any(|axis| axis.path() == "tcp.mss");
-        if let Some(mss) = settings.mss_of_frames().filter(|_| !says_mss) {
+        if let Some(mss) = settings.mss_of_frames().filter(|_| !self.says("tcp.mss")) {
             settings.tcp.mss = mss;
         }
         self.inputs(&mut settings, base, swept)?;
@@ -189,10 +188,7 @@ impl Way<'_> {
             }
         };
         if let Some(FilePath(path)) = &settings.fabric.topology.0 {
-            let says = |path: &&&str| {
-                self.assigned(&[**path]).is_some() || self.axes.iter().any(|axis| axis.path() == ***path)
-            };
-            if let Some(key) = topology::SETS.iter().find(says) {
+            if let Some(key) = topology::SETS.iter().find(|path| self.says(path)) {
                 let what = format!("`fabric.topology` determines `{key}`: remove one of them");
                 return Err(self.refuse(Wrong { paths: vec![key], what }, swept));
             }
@@ -253,9 +249,7 @@ impl Way<'_> {
         if settings.workload.kind.many_to_one() {
             return Ok(());
         }
-        let says =
-            |path: &'static str| self.assigned(&[path]).is_some() || self.axes.iter().any(|axis| axis.path() == path);
-        match (says(FAN_IN), says(HOSTS)) {
+        match (self.says(FAN_IN), self.says(HOSTS)) {
             (true, true) => {
                 let what = format!("`{HOSTS}` and `fan_in` both set the number of hosts: keep one");
                 return Err(Wrong { paths: vec![HOSTS, FAN_IN], what });
@@ -275,6 +269,31 @@ impl Way<'_> {
             _ => return Axis::unsaid(),
         }
         Axis::of_fan_ins([base.workload.fan_in])
+    }
+
+    /// Set a key and its consequences: clear excluded keys and apply a profile.
+    fn set_key(&self, settings: &mut Settings, section: &str, key: &str, value: &Literal) -> Result<(), String> {
+        if *value != Literal::Text("none".into()) {
+            check::make_room(settings, section, key);
+        }
+        settings.set(section, key, value)?;
+        let sets = match (section, key) {
+            ("switch", "profile") => settings.switch.profile.0.map_or(Vec::new(), |chip| chip.sets().into()),
+            ("tcp", "profile") => settings.tcp.profile.0.map_or(Vec::new(), Stack::sets),
+            ("dcqcn", "profile") => dcqcn_keys(settings.laws.rates.dcqcn.profile),
+            _ => Vec::new(),
+        };
+        // Keys of hosts are not TCP's own: a profile leaves them as they are written anywhere, also below its layer.
+        let kept = |path: &str| path.starts_with("host.") && self.says(path);
+        sets.iter().filter(|(path, _)| !kept(path)).try_for_each(|(path, value)| {
+            let (section, key) = path.split_once('.').expect("a profile names a section and its key");
+            settings.set(section, key, value)
+        })
+    }
+
+    /// Whether a layer or the sweep sets this key.
+    fn says(&self, path: &str) -> bool {
+        self.assigned(&[path]).is_some() || self.axes.iter().any(|axis| axis.path() == path)
     }
 
     /// Where one of these keys was last set.
@@ -299,24 +318,6 @@ fn known_or<T>(
         Some(known) => Ok(known),
         None => read().and_then(|(name, text)| parse(&name, &text)).map(Arc::new),
     }
-}
-
-/// Sets a key and its consequences: clears excluded keys and applies a profile.
-fn set(settings: &mut Settings, section: &str, key: &str, value: &Literal) -> Result<(), String> {
-    if *value != Literal::Text("none".into()) {
-        check::make_room(settings, section, key);
-    }
-    settings.set(section, key, value)?;
-    let sets = match (section, key) {
-        ("switch", "profile") => settings.switch.profile.0.map_or(Vec::new(), |chip| chip.sets().into()),
-        ("tcp", "profile") => settings.tcp.profile.0.map_or(Vec::new(), Stack::sets),
-        ("dcqcn", "profile") => dcqcn_keys(settings.laws.rates.dcqcn.profile),
-        _ => Vec::new(),
-    };
-    sets.iter().try_for_each(|(path, value)| {
-        let (section, key) = path.split_once('.').expect("a profile names a section and its key");
-        settings.set(section, key, value)
-    })
 }
 
 /// The number of hosts implied by a flow list or by the fabric.

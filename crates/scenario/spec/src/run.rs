@@ -90,7 +90,7 @@ impl Variant {
         let none = |at: &At| at.settings.host.packet_jitter == PacketJitter::None;
         let mut points = self.points.clone();
         for at in &mut points {
-            (at.settings.host.packet_jitter, at.settings.run.seeds) = (PacketJitter::Transmission, 1);
+            (at.settings.host.packet_jitter, at.settings.run.seeds) = (PacketJitter::TRANSMISSION, 1);
         }
         (!swept && self.points.iter().all(none)).then(|| Variant::of(self.label.clone(), self.scheme, points))
     }

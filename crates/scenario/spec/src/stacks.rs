@@ -14,7 +14,7 @@ words! {
 }
 
 impl Stack {
-    /// The keys that it sets: those of `[tcp]`, and of algorithms with variants.
+    /// The keys that it sets: those of `[tcp]`, of algorithms with variants, and of hosts.
     pub fn sets(self) -> Vec<(&'static str, Literal)> {
         let mut keys = linux();
         keys.extend(self.timers());
@@ -100,5 +100,6 @@ fn linux() -> Vec<(&'static str, Literal)> {
         ("tcp.hystart", Literal::Bool(true)),           // tcp_cubic.c: hystart_update
         ("newreno.variant", text("linux")),             // tcp_reno_cong_avoid
         ("cubic.variant", text("linux")),               // tcp_cubic.c
+        ("host.packet_jitter", text("0.3 of a transmission")), // by recorded points (docs/decisions/real-tcp.md)
     ]
 }

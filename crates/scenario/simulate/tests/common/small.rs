@@ -29,7 +29,7 @@ pub fn settings_of(kinds: Vec<Kind>) -> impl Strategy<Value = (Settings, u32)> {
     let framing = prop_oneof![Just(Framing::ETHERNET), (0u32..40).prop_map(Framing::plain)];
     let jitter = prop_oneof![
         Just(PacketJitter::None),
-        Just(PacketJitter::Transmission),
+        Just(PacketJitter::TRANSMISSION),
         (0u64..20_000).prop_map(|ns| PacketJitter::UpTo(Time(1_000 * ns)))
     ];
     let host = (prop::option::of(2_000u64..60_000), jitter);

@@ -50,8 +50,8 @@ section! {
         buffer: Optional<QueueSize> = Optional::NONE,
         /// Queue discipline of a host's transmit queue; "switch" uses that of the scheme's switch ports and, unless buffer is set, their size (ns-2).
         queue: HostQueue = HostQueue::Plain,
-        /// Random delay of a host's packets at the other end of its link, uniform between 0 and this time, without reordering. "transmission": up to the transmission time of a full packet on the slowest link (Floyd and Jacobson's rule against phase effects); "none": no jitter, as in other simulators, where phase effects may starve flows.
-        packet_jitter: PacketJitter = PacketJitter::Transmission,
+        /// Random delay of a host's packets at the other end of its link, uniform between 0 and this time, without reordering. "transmission": up to the transmission time of a full packet on the slowest link (Floyd and Jacobson's rule against phase effects); "0.3 of a transmission": up to this share of that time, the default with `tcp.profile`; "none": no jitter, as in other simulators, where phase effects may starve flows.
+        packet_jitter: PacketJitter = PacketJitter::TRANSMISSION,
         /// Time that a server processes a request before it responds; for a key_value workload, per object.
         #[only(Barrier, WebSearch, Pulls, KeyValue)]
         #[range(..=Time::from_secs(1_000))]

@@ -1,7 +1,7 @@
 //! A real host's TCP in one word.
 
 use fanin_laws::sender::cubic;
-use fanin_spec::{RtoFloor, Scenario, Scheme, Settings, Stack, Variant};
+use fanin_spec::{PacketJitter, RtoFloor, Scenario, Scheme, Settings, Share, Stack, Variant};
 use fanin_units::{Bytes, Time};
 
 fn variant(text: &str, set: &[&str]) -> Result<Variant, String> {
@@ -55,6 +55,29 @@ fn explicit_settings_override_a_tcp_profile() {
     // A profile in an argument overrides the settings of a file without one.
     let over = settings("[tcp]\nrto_min = \"10 ms\"\n", &["tcp.profile=linux"]).tcp;
     assert_eq!((over.rto_min, over.rack), (Time::from_millis(200), true));
+}
+
+#[test]
+fn profile_leaves_a_written_packet_jitter() {
+    let jitter = |text: &str, set: &[&str]| settings(text, set).host.packet_jitter;
+    let third = PacketJitter::Transmission(Share::of(3, 10));
+    for profile in ["linux", "linux-6.1"] {
+        assert_eq!(jitter("", &[&format!("tcp.profile={profile}")]), third);
+        assert_eq!(jitter(&format!("[tcp]\nprofile = \"{profile}\"\n"), &[]), third);
+    }
+    assert_eq!(jitter("", &[]), PacketJitter::TRANSMISSION);
+    let (linux, none) = ("[tcp]\nprofile = \"linux\"\n", "[host]\npacket_jitter = \"none\"\n");
+    assert_eq!(jitter(&format!("{linux}{none}"), &[]), PacketJitter::None);
+    assert_eq!(jitter(linux, &["host.packet_jitter=none"]), PacketJitter::None);
+    assert_eq!(jitter(none, &["tcp.profile=linux"]), PacketJitter::None);
+    assert_eq!(
+        jitter("\"tcp.profile\" = [\"linux\"]\n", &["host.packet_jitter=1 us"]),
+        PacketJitter::UpTo(Time::from_micros(1))
+    );
+    assert_eq!(
+        jitter(linux, &["host.packet_jitter=60 % of a transmission"]),
+        PacketJitter::Transmission(Share::of(60, 100))
+    );
 }
 
 #[test]
