@@ -1,6 +1,6 @@
 # Measurements, long tests, and maintenance of their records. `make measurements` lists them; bench/README.md explains them.
 
-.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-corpus diagnose-scenarios diagnose-tshark estimates fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-delays bench-grants bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize test-crowded web-check web-test web-picture advise-agrees sensitivity cost digests validate soak failover testbed-check testbed-requests testbed-kernel testbed-kill kernel-objects kernel-churn watch-bursts watch-causes watch-churn bench-limit-cost bench-limit grants-programs testbed-grants
+.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-scale bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-corpus diagnose-scenarios diagnose-tshark estimates fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-delays bench-grants bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize test-crowded web-check web-test web-picture advise-agrees sensitivity cost digests validate soak failover testbed-check testbed-requests testbed-kernel testbed-kill kernel-objects kernel-churn watch-bursts watch-causes watch-churn bench-limit-cost bench-limit grants-programs testbed-grants
 
 measurements: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' bench/measurements.mk | awk -F'|' '{printf "make %-22s %s\n", $$1, $$2}'
@@ -39,6 +39,9 @@ bench-htsim: build ## compare speed with csg-htsim, built from HTSIM=/path/to/cs
 
 bench-cores: build ## compare a shuffle among 1,000 hosts on two cores and one
 	@python3 bench/cores.py
+
+bench-scale: build ## how time and memory grow, from 128 hosts to 101,306 (docs/scaling.md)
+	@python3 bench/scale.py
 
 bench-python: build ## compare 5,000 short runs on a Dask cluster with local threads; build a frame of a million rows
 	@scripts/python.sh build

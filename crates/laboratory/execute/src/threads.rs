@@ -286,6 +286,8 @@ impl<'a> Underway<'a> {
 
 #[cfg(test)]
 mod tests {
+    use fanin_units::Time;
+
     use super::*;
 
     #[test]
