@@ -77,7 +77,17 @@ fn state(progress: Progress) -> String {
 
 #[cfg(test)]
 mod tests {
+    use fanin::Time;
+
     use super::*;
+
+    #[test]
+    fn says_what_is_left_and_how_fast_it_goes() {
+        let pace = Pace { simulated: Time::from_micros(81_200), packets_per_s: 1_380_000 };
+        let progress = Progress { left: Some(Duration::from_secs(40)), pace: Some(pace), ..Progress::default() };
+        assert_eq!(state(progress), "about 40 s left, 81.2 ms simulated, 1.38 M data packets per second");
+        assert_eq!(state(Progress::default()), "running the first");
+    }
 
     #[test]
     fn prints_lines_after_5_s_and_then_up_to_a_minute_apart() {

@@ -58,8 +58,9 @@ fn clients_that_serve_others_wait_for_their_own_responses() {
 fn lost_tail_stalls_until_probe() {
     let text =
         format!("{READS}[switch]\nbuffer = \"64 KiB\"\n[tcp]\nprofile = \"linux\"\n").replace("newreno", "cubic");
-    let tables = run(&spec(&text, 16, 1));
-    assert!(share(&tables, Cause::Tlp).0 > 0, "{:?}", tables.stalls);
+    let by_seed = (1..=6).map(|seed| share(&run(&spec(&text, 16, seed)), Cause::Tlp).0);
+    let by_seed: Vec<usize> = by_seed.collect();
+    assert!(by_seed.iter().filter(|stalls| **stalls > 0).count() >= 2, "{by_seed:?}");
 }
 
 #[test]
