@@ -40,7 +40,7 @@ bench-htsim: build ## compare speed with csg-htsim, built from HTSIM=/path/to/cs
 bench-cores: build ## compare a shuffle among 1,000 hosts on two cores and one
 	@python3 bench/cores.py
 
-bench-scale: build ## how time and memory grow, from 128 hosts to 101,306 (docs/scaling.md)
+bench-scale: build ## how time and memory grow, from 128 hosts on (docs/scaling.md)
 	@python3 bench/scale.py
 
 bench-python: build ## compare 5,000 short runs on a Dask cluster with local threads; build a frame of a million rows

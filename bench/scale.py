@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How time and memory grow with the network: fat trees from 128 to 101,306 hosts, each of which sends 64 KiB to ten others, on one core and on
-two; and an all-to-all of 1,024 hosts spread over the largest tree. The last row has a budget of memory, the others judge nothing.
+"""How time and memory grow with the network: fat trees from 128 to 27,648 hosts, each of which sends 64 KiB to two others, on one core and on
+two; and an all-to-all of 1,024 hosts spread over 101,306. The last row has a budget of memory, the others judge nothing.
 
     scale.py [--most ARITY]
 """
@@ -49,8 +49,9 @@ fragment = "4 KB"
 queries = 1
 duration = "10 s"
 """
-ARITIES = [8, 16, 32, 74]
-RECEIVERS = 10
+ARITIES = [8, 16, 32, 48]
+LARGEST = 74
+RECEIVERS = 2
 GROUP = 1_024
 GROUP_MB = 4_000
 
@@ -74,7 +75,7 @@ def run(text, scheme, servers, cores):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--most", type=int, default=ARITIES[-1], help="arity of the largest tree")
+    parser.add_argument("--most", type=int, default=LARGEST, help="arity of the largest tree")
     asked = parser.parse_args()
     print(f"{'hosts':>8} {'connections':>11} {'data packets':>12} {'one core, s':>11} {'two, s':>8} {'packets/s':>10} {'events':>7} {'memory':>8}")
     for arity in [arity for arity in ARITIES if arity <= asked.most]:
