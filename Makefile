@@ -3,6 +3,7 @@
 export CARGO_TARGET_DIR := $(CURDIR)/target
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
+DEMO_BUILD = $(CARGO_BUILD) --no-default-features
 KERNEL_BUILD = cargo build --release --locked --package fanin-kernel --features load
 
 .DEFAULT_GOAL := help
@@ -16,7 +17,9 @@ build: ## build target/release/fanin, and fanin-kernel where libelf and zlib hav
 	@$(CARGO_BUILD)
 	@if [ -e /usr/include/libelf.h ] && [ -e /usr/include/zlib.h ]; then $(KERNEL_BUILD); fi
 
-demo: build ## compare schemes on the papers' settings: the main job
+demo: ## compare schemes on the papers' settings, the main job, with a program that lacks the proxy, the testbed and Parquet
+	@scripts/setup.sh rust
+	@$(DEMO_BUILD)
 	@scripts/demo.sh
 
 test: test-rust test-go test-python test-browser ## run all tests, including the Go module's, the report in a browser and the Python package's quick tests, and check dependency rules

@@ -46,18 +46,18 @@ archive() { # machine, program
 
 build() { # target
     rustup target add "$1" >/dev/null 2>&1 || return 1
-    cargo build --quiet --release --locked --package fanin-cli --target "$1"
+    cargo build --quiet --profile dist --locked --package fanin-cli --target "$1"
 }
 
 build "$native-unknown-linux-musl"
-program=target/$native-unknown-linux-musl/release/fanin
+program=target/$native-unknown-linux-musl/dist/fanin
 tells "$PWD/$program" "$out/told"
 archive "$native" "$program"
 scripts/debian.sh "$(dpkg --print-architecture)" "$version" "$out/fanin-$version-linux-$native" "$out"
 if [ "$native" = x86_64 ] && [ "${1:-}" != program ]; then
     if command -v aarch64-linux-gnu-gcc >/dev/null && CC_aarch64_unknown_linux_gnu=aarch64-linux-gnu-gcc \
         CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc build aarch64-unknown-linux-gnu; then
-        archive aarch64 target/aarch64-unknown-linux-gnu/release/fanin
+        archive aarch64 target/aarch64-unknown-linux-gnu/dist/fanin
         scripts/debian.sh arm64 "$version" "$out/fanin-$version-linux-aarch64" "$out"
     else
         echo "release: skipped: arm64: no compiler available"
@@ -67,7 +67,7 @@ if [ "${1:-}" != program ]; then
     # Zig links against an old C library, so that the wheel runs on every Linux of the last ten years.
     scripts/python.sh tools
     tools=$PWD/target/python/tools/bin
-    PATH=$tools:$PATH "$tools/maturin" build --quiet --release --locked --zig --compatibility manylinux2014 --manifest-path python/Cargo.toml \
+    PATH=$tools:$PATH "$tools/maturin" build --quiet --profile dist --locked --zig --compatibility manylinux2014 --manifest-path python/Cargo.toml \
         --target-dir target/python/cargo --out "$out"
 fi
 rm -r "$out/told"

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::load::read;
 use crate::stop::listen;
 use crate::terminal::say;
-use crate::testbed;
+use crate::testbed::Prover;
 use crate::work::{self, Means, in_lab, warn};
 
 /// Approximate number of data packets that a core simulates per second.
@@ -70,22 +70,23 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
     listen()?;
     let out = arguments.out.as_deref().map(Out::claim).transpose().map_err(Failure::unclaimed)?;
     let means = Means { jobs: arguments.jobs, cached: !arguments.no_cache };
-    let testbed = arguments.prove.map(testbed::on).transpose()?;
+    let prover = arguments.prove.map(Prover::on).transpose()?;
     let (advised, proved) = in_lab(means, |lab, hear| {
-        testbed.as_ref().map(|testbed| lab.can_prove(testbed, &scenario, hear)).transpose()?;
+        prover.as_ref().map(|prover| prover.check(lab, &scenario, hear)).transpose()?;
         let advised = lab.advise(&scenario, &wanted, hear)?;
         if let Some(out) = out {
             let picture = lab.picture(&advised, hear)?;
             advised.write(out, &picture, &work::arguments(), files)?;
         }
-        let prove = |testbed| lab.prove(testbed, &scenario, &advised.advice, testbed::RUNS, hear);
-        let proved = testbed.as_ref().map(prove).transpose()?;
+        let prove = |prover: &Prover| prover.prove(lab, &scenario, &advised.advice, hear);
+        let proved = prover.as_ref().map(prove).transpose()?;
         Ok((advised, proved))
     })?;
     if arguments.json {
-        return say(&(advised.to_json_with(proved.as_deref()) + "\n"));
+        let json = proved.map_or_else(|| advised.to_json(), |proved| proved.json(&advised));
+        return say(&(json + "\n"));
     }
-    let changes = proved.map_or(String::new(), |proved| testbed::changes(&proved));
+    let changes = proved.map_or(String::new(), |proved| proved.text());
     let out = arguments.out.as_deref();
     say(&(told(&advised.advice, wanted.goal.as_ref(), shown(arguments), out) + &changes))
 }

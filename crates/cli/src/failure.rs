@@ -43,6 +43,14 @@ impl Failure {
         }
     }
 
+    /// A command that needs a part of the program with which it was not built.
+    #[cfg(not(all(feature = "proxy", feature = "testbed")))]
+    pub fn not_built(feature: &str) -> Failure {
+        Failure::Environment(format!(
+            "this program was built without its feature `{feature}`; `make build` in fanin's sources builds all of it"
+        ))
+    }
+
     /// The failure for an error of standard output.
     pub fn from_stdout(error: io::Error) -> Failure {
         fanin_proxy::Failure::from_stdout(error).into()

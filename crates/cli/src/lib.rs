@@ -13,15 +13,15 @@ mod diagnose;
 mod explain;
 mod failure;
 mod figures;
-mod front;
-mod front_advice;
-mod incast;
 mod kernel;
 mod list;
 mod load;
 mod on;
 mod plan;
+mod planner;
 mod progress;
+#[cfg_attr(not(feature = "proxy"), path = "without_proxy.rs")]
+mod proxy;
 mod record;
 mod reproduce;
 mod run;
@@ -32,6 +32,7 @@ mod spread;
 mod starter;
 mod stop;
 mod terminal;
+#[cfg_attr(not(feature = "testbed"), path = "without_testbed.rs")]
 mod testbed;
 mod trace;
 mod verdict;
@@ -86,8 +87,8 @@ fn run_command(command: Command) -> Result<(), Failure> {
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::Plan(arguments) => plan::plan(&arguments),
-        Command::Agent(arguments) => front::agent(&arguments),
-        Command::Front(arguments) => front::front(&arguments),
+        Command::Agent(arguments) => proxy::agent(&arguments),
+        Command::Front(arguments) => proxy::front(&arguments),
         Command::Kernel(arguments) => kernel::kernel(&arguments),
         Command::Watch(arguments) => watch::watch(&arguments),
         Command::List(arguments) => list::list(&arguments),

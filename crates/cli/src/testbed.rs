@@ -4,9 +4,10 @@ use std::env;
 use std::io::Write;
 use std::path::PathBuf;
 
+use fanin::advice::Advice;
 use fanin::prove::ProvedChange;
 use fanin::testbed::{Kind, Proof, ProofRow, Side, Testbed, kernel_folder, prepare, serve};
-use fanin::{Axis, Counter, Error};
+use fanin::{Advised, Axis, Counter, Error, Lab, Scenario, Update};
 
 use crate::arguments::{TestbedArguments, TestbedMachine};
 use crate::compare::asked;
@@ -17,7 +18,7 @@ use crate::terminal::{say, width};
 use crate::work::{self, Means, in_lab, warn};
 
 /// Runs of a point that are measured unless `--seeds` says otherwise: one at each phase.
-pub const RUNS: u32 = 5;
+const RUNS: u32 = 5;
 /// Arguments with which a machine starts this program as its first process.
 const FIRST_PROCESS: &[&str] = &["testbed", "--run-in"];
 /// Columns of the table, each with a measured and a predicted value.
@@ -79,7 +80,7 @@ pub fn testbed(arguments: &TestbedArguments) -> Result<(), Failure> {
 }
 
 /// A testbed on a machine.
-pub fn on(machine: TestbedMachine) -> Result<Testbed, Failure> {
+fn on(machine: TestbedMachine) -> Result<Testbed, Failure> {
     match machine.kind() {
         None => Ok(Testbed::here()),
         Some(kind) => Ok(Testbed::booted(kind, folder(kind)?, own_program()?, FIRST_PROCESS).map_err(Error::from)?),
@@ -97,19 +98,55 @@ impl TestbedMachine {
     }
 }
 
-/// Lines about changes that were measured.
-pub fn changes(proved: &[ProvedChange]) -> String {
-    let mut text = String::from("\nMeasured on a testbed; predicted in parentheses\n");
-    for (place, change) in proved.iter().enumerate() {
-        let name = if place == 0 { "today".to_string() } else { format!("{place}. {}", clean(&change.says)) };
-        let line = match (&change.proof, change.row()) {
-            (Err(why), _) => format!("{name}: not measurable: {}", clean(why)),
-            (Ok(_), None) => format!("{name}: not measured"),
-            (Ok(_), Some(row)) => measured(&name, &row),
-        };
-        text += &(wrap(&line, width(), "  ") + "\n");
+/// The testbed of `fanin advise --prove`.
+pub struct Prover(Testbed);
+
+impl Prover {
+    /// On a machine.
+    pub fn on(machine: TestbedMachine) -> Result<Prover, Failure> {
+        on(machine).map(Prover)
     }
-    text
+
+    /// Whether it can measure a cluster, before the search for remedies.
+    pub fn check(&self, lab: &Lab, cluster: &Scenario, hear: &mut dyn FnMut(Update)) -> Result<(), Error> {
+        lab.can_prove(&self.0, cluster, hear)
+    }
+
+    /// Measures a cluster and its first remedies.
+    pub fn prove(
+        &self,
+        lab: &Lab,
+        cluster: &Scenario,
+        advice: &Advice,
+        hear: &mut dyn FnMut(Update),
+    ) -> Result<Proved, Error> {
+        lab.prove(&self.0, cluster, advice, RUNS, hear).map(Proved)
+    }
+}
+
+/// Changes of a cluster that were measured.
+pub struct Proved(Vec<ProvedChange>);
+
+impl Proved {
+    /// The output of `--json`.
+    pub fn json(&self, advised: &Advised) -> String {
+        advised.to_json_with(&self.0)
+    }
+
+    /// A line for each change.
+    pub fn text(&self) -> String {
+        let mut text = String::from("\nMeasured on a testbed; predicted in parentheses\n");
+        for (place, change) in self.0.iter().enumerate() {
+            let name = if place == 0 { "today".to_string() } else { format!("{place}. {}", clean(&change.says)) };
+            let line = match (&change.proof, change.row()) {
+                (Err(why), _) => format!("{name}: not measurable: {}", clean(why)),
+                (Ok(_), None) => format!("{name}: not measured"),
+                (Ok(_), Some(row)) => measured(&name, &row),
+            };
+            text += &(wrap(&line, width(), "  ") + "\n");
+        }
+        text
+    }
 }
 
 fn measured(name: &str, row: &ProofRow<'_>) -> String {

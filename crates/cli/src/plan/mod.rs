@@ -1,27 +1,27 @@
 //! `fanin plan`: placement of objects, from logs of requests.
 
 mod stats;
-mod watch;
 
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use fanin::{CurrentPlacement, Effect, Error, Gathering, Plan, PlanOptions, PlanningError, Reading, Rule, Time, demo};
+use fanin::{CurrentPlacement, Effect, Error, Gathering, Plan, PlanOptions, PlanningError, Reading, Time, demo};
 
 use crate::arguments::PlanArguments;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREY, bytes, clean, large, three, time};
 use crate::load::{Asked, Loaded, load, read};
+use crate::planner::Watch;
+use crate::proxy::planner::Folder;
+use crate::proxy::rule;
 use crate::starter::cluster_of_demo;
 use crate::stop;
 use crate::terminal::{fold, say, width};
 use crate::work::{Means, in_lab, warn};
-use watch::{Folder, Watch, watch};
 
 /// Period of a planner: T in PICC, section IV.
 const PERIOD: Time = Time::from_secs(300);
@@ -67,7 +67,7 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
         warn(scenario.warnings());
         wish.every = None;
         let (logs, json) = (&arguments.logs[..], arguments.json);
-        return watch(Watch { folder: path, logs, every, reading, wish, cluster: &scenario, json }, folder);
+        return folder.watch(Watch { folder: path, logs, every, reading, wish, cluster: &scenario, json });
     }
     let logs = Logs(&arguments.logs);
     let means = Means { jobs: NonZeroUsize::new(2), cached: false };
@@ -86,17 +86,6 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
         true => say(&format!("{}\n", plan.to_json())),
         false => say(&fold(&told(&logs, &plan))),
     }
-}
-
-/// The hash rule of a front end.
-fn rule(file: &Path) -> Result<Rule, Failure> {
-    let settings = fanin_proxy::settings_of_file(file)?;
-    let [pool] = &settings.pools[..] else {
-        let pools = settings.pools.len();
-        return Err(Failure::Input(format!("{}: has {pools} pools; use a file with one pool", file.display())));
-    };
-    let servers = pool.servers.iter().map(|server| server.weighted.name.clone()).collect();
-    Ok(Rule { servers, replicas: pool.replicas, homes: Arc::new(pool.rule()) })
 }
 
 /// Names of logs, for messages.

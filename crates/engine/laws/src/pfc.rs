@@ -107,6 +107,7 @@ impl Memory {
     }
 
     /// A packet is queued; returns whether its link is to be paused.
+    #[inline]
     pub fn queued(&mut self, held: &mut Held, bytes: u64) -> bool {
         let share = (held.bytes + bytes).saturating_sub(self.reserved);
         if share > self.threshold(held) {
@@ -121,6 +122,7 @@ impl Memory {
     }
 
     /// A packet has left; returns whether its link is to resume.
+    #[inline]
     pub fn left(&mut self, held: &mut Held, bytes: u64) -> bool {
         let beyond = held.beyond.min(bytes);
         let rest = bytes - beyond;

@@ -42,6 +42,7 @@ pub struct Header {
 
 impl Header {
     /// A packet with this header.
+    #[inline]
     pub fn packet(self, bytes: u32, payload: u16) -> Packet {
         let Header { kind, at, sent, notifies } = self;
         let word = kind as u32 | if notifies { NOTIFIES } else { 0 };

@@ -125,6 +125,7 @@ impl QueuePair {
 impl Transport for QueuePair {
     type Settings = Settings;
     const REPORTS_STARTS: bool = true;
+    const SHARES_ENGINE: bool = true;
 
     fn new(settings: &Settings) -> QueuePair {
         QueuePair {
@@ -252,6 +253,7 @@ impl Transport for QueuePair {
         self.receiver.delivered()
     }
 
+    #[inline]
     fn written(&self) -> Written {
         let Sender { written, fresh, acked, .. } = self.sender;
         Written { total: written, sent: fresh.min(written), acked: acked.min(written) }

@@ -21,6 +21,7 @@ pub struct Next {
 
 impl Next {
     /// The end of the stream counts as one byte.
+    #[inline]
     fn end(self) -> u64 {
         self.at + self.payload.map_or(1, u64::from)
     }
@@ -103,6 +104,7 @@ impl Sender {
     }
 
     /// If the next packet is a message's first, the card needs some time after the last one.
+    #[inline]
     fn begin_message(&mut self, now: Time, cost: Time, settings: &Settings) {
         let bytes = settings.messages.bytes;
         if self.begins.front() != Some(&self.next) || self.next(settings).is_none() {
@@ -116,6 +118,7 @@ impl Sender {
     }
 
     /// The next packet, if the window has room for it and none waits in the card.
+    #[inline]
     pub fn next(&self, settings: &Settings) -> Option<Next> {
         self.next_bytes(settings).map(|Block { start, end }| self.packet(start, end, settings))
     }
@@ -135,6 +138,7 @@ impl Sender {
     }
 
     /// The packet at a place before `until`, or the end of the stream. None has bytes of two messages.
+    #[inline]
     fn packet(&self, at: u64, until: u64, settings: &Settings) -> Next {
         let mut bytes = until.saturating_sub(at).min(settings.payload.into());
         if let Some(place) = at.checked_rem(settings.messages.bytes) {
@@ -167,6 +171,7 @@ impl Sender {
     }
 
     /// The packet goes to the network card; returns whether it was sent before.
+    #[inline]
     pub fn send(&mut self, now: Time, packet: Next) -> bool {
         let again = packet.at < self.fresh;
         if packet.at < self.next {
@@ -182,6 +187,7 @@ impl Sender {
     }
 
     /// The packet has begun to leave the card.
+    #[inline]
     pub fn started(&mut self, now: Time, wire_bytes: u32, settings: &Settings) {
         if self.in_card && now > self.moved_at {
             self.waited.push_back((self.next, now.since(self.moved_at)));
@@ -239,6 +245,7 @@ impl Sender {
     }
 
     /// Serves the algorithm's timers up to now.
+    #[inline]
     pub fn expire(&mut self, now: Time, settings: &Settings) {
         self.catch_up(now, settings);
         if self.law.deadline() <= now {
@@ -255,6 +262,7 @@ impl Sender {
         }
     }
 
+    #[inline]
     fn serve_law(&mut self, now: Time, settings: &Settings) {
         let before = self.law.rate();
         self.law.expire(now);

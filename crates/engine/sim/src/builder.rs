@@ -15,7 +15,7 @@ use crate::link::Departures;
 use crate::network::{Card, Clients, Config, HostTicks, PacketFaults, Ports, ReceiveWindows, Switches};
 use crate::occupancy::Occupancy;
 use crate::parts::{self, Team};
-use crate::probe::{NoProbe, Probe, Recorder, Watchers};
+use crate::probe::{NoProbe, NoProbeOfAnySize, Probe, Recorder, Watchers};
 use crate::simulation::{Simulation, broken};
 use crate::tap::{Tap, TapPoint};
 use crate::world::World;
@@ -176,8 +176,11 @@ impl<T: Transport> Builder<T> {
     pub fn start_all(self, applications: Applications) -> Simulation {
         match self.measures_ports {
             true => self.observe(None, None, applications),
-            false if self.is_large() => self.begin(NoProbe::<true>, applications),
-            false => self.begin(NoProbe::<false>, applications),
+            false => match (T::SHARES_ENGINE, self.is_large()) {
+                (true, is_large) => self.begin(NoProbeOfAnySize { is_large }, applications),
+                (false, true) => self.begin(NoProbe::<true>, applications),
+                (false, false) => self.begin(NoProbe::<false>, applications),
+            },
         }
     }
 
@@ -207,7 +210,13 @@ impl<T: Transport> Builder<T> {
         go_on: &mut dyn FnMut(&dyn Fn() -> Reached) -> bool,
     ) -> Result<RunTables, RunError> {
         let replay = self.replay.clone();
-        let tables = parts::run(self.running(NoProbe::<true>, applications), parts, team, go_on);
+        let tables = match T::SHARES_ENGINE {
+            true => {
+                let probe = NoProbeOfAnySize { is_large: true };
+                parts::run(self.running(probe, applications), parts, team, go_on)
+            }
+            false => parts::run(self.running(NoProbe::<true>, applications), parts, team, go_on),
+        };
         tables?.map_err(|imbalance| broken(&imbalance, &replay))
     }
 

@@ -141,11 +141,11 @@ impl<P: Probe, T: Transport, O: Observer<P, T>> Running<P, T, O> {
         let (net, now) = (&mut self.world.net, self.world.now.0);
         let packet = net.take_off(now, link);
         if net.comes_out(now, link, &packet) {
-            if P::LARGE {
+            if self.world.net.probe.is_large() {
                 self.world.fetch_behind(link);
             }
             self.receive(link, &packet);
-        } else if P::LARGE {
+        } else if self.world.net.probe.is_large() {
             self.world.fetch(link, packet.to);
         }
     }

@@ -610,7 +610,7 @@ impl<P: Probe> Net<P> {
         match next {
             // Packets to a host come from a switch.
             Some(due) => self.await_arrival(id, due, !self.fabric.is_downlink(id)),
-            None if P::LARGE => self.links[id.index()].rest(),
+            None if self.probe.is_large() => self.links[id.index()].rest(),
             None => {}
         }
         packet
@@ -644,7 +644,7 @@ impl<P: Probe> Net<P> {
             false => self.fabric.next_hop(link, host, || self.path_of(packet)),
         };
         self.enqueue(now, next, packet, Some(link));
-        if P::LARGE {
+        if self.probe.is_large() {
             self.given_to = next;
         }
         false
@@ -733,7 +733,7 @@ impl<P: Probe, T: Transport> Wire for Uplink<'_, P, T> {
     #[inline(always)]
     fn send(&mut self, packet: Packet, beside: Metadata<'_>) {
         self.net.injected += 1;
-        if P::LARGE {
+        if self.net.probe.is_large() {
             self.net.fetch_last(self.peer);
         }
         let beside = self.net.metadata.keep(beside);

@@ -170,17 +170,39 @@ pub(crate) trait Probe {
     const PART: bool = false;
     /// Whether anything is watched; otherwise data that only a probe uses is not computed.
     const ON: bool;
-    /// Whether the run is large enough for prefetching: chosen per run, so that others pay nothing.
-    const LARGE: bool = false;
+    /// Whether the run is large enough for prefetching.
+    #[inline(always)]
+    fn is_large(&self) -> bool {
+        false
+    }
 }
 
-/// Watches nothing.
+/// Watches nothing, in runs of one size: small ones do not even look whether they are large.
 pub(crate) struct NoProbe<const LARGE: bool>;
 
 impl<const LARGE: bool> Probe for NoProbe<LARGE> {
     type Places = Every;
     const ON: bool = false;
-    const LARGE: bool = LARGE;
+
+    #[inline(always)]
+    fn is_large(&self) -> bool {
+        LARGE
+    }
+}
+
+/// Watches nothing, in runs of any size.
+pub(crate) struct NoProbeOfAnySize {
+    pub is_large: bool,
+}
+
+impl Probe for NoProbeOfAnySize {
+    type Places = Every;
+    const ON: bool = false;
+
+    #[inline(always)]
+    fn is_large(&self) -> bool {
+        self.is_large
+    }
 }
 
 /// Quantities at the client's port that are recorded over time. If the client has several, the longest queue counts.

@@ -15,6 +15,7 @@ impl Prr {
     }
 
     /// Bytes to send on an ACK that delivers `delivered` bytes, with the slow-start reduction bound.
+    #[inline]
     pub fn quota(&mut self, delivered: u64, pipe: u64, ssthresh: u32, mss: u32) -> u64 {
         self.quota_within(delivered, pipe, ssthresh, mss)
     }

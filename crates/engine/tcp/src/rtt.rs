@@ -20,6 +20,7 @@ impl Rtt {
     }
 
     /// Take a sample (2.2, 2.3); recompute the timeout, without backoff.
+    #[inline]
     pub fn sample(&mut self, params: &Params, r: Time) {
         if self.srtt == Time::ZERO {
             (self.srtt, self.rttvar) = (r, Time(r.0 / 2));

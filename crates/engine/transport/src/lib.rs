@@ -108,6 +108,10 @@ pub trait Transport: Sized + Send + 'static {
     /// Whether the driver reports that packets begin to leave: [`started`](Transport::started).
     const REPORTS_STARTS: bool = false;
 
+    /// Whether small and large runs share one engine, which looks whether to prefetch memory: faster to compile, but packets that cost
+    /// little would cost 2 % more.
+    const SHARES_ENGINE: bool = false;
+
     /// Whether ends take turns at their host: [`take_turn`](Transport::take_turn).
     const TAKES_TURNS: bool = false;
 

@@ -124,6 +124,7 @@ impl Endpoint {
 impl Transport for Endpoint {
     type Settings = Settings;
     const REPORTS_STARTS: bool = true;
+    const SHARES_ENGINE: bool = true;
     const TAKES_TURNS: bool = true;
     const SPRAYS: bool = true;
 
@@ -227,6 +228,7 @@ impl Transport for Endpoint {
         self.go_on(call);
     }
 
+    #[inline]
     fn asks_turn(&mut self) -> Option<Waits> {
         let wants = self.wants_turn()?;
         let is_queued = &mut self.receiver.is_queued[wants as usize];

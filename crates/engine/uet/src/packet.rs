@@ -98,6 +98,7 @@ fn joined(low: u32, high: u32) -> u64 {
 
 impl Header {
     /// A packet with this header.
+    #[inline]
     pub fn packet(self, bytes: u32, payload: u16) -> Packet {
         let (bits, body) = match self {
             Header::Open => (Bits::OPENS, [0, OPEN, 0, 0, 0]),
@@ -130,6 +131,7 @@ impl Header {
     }
 
     /// The header of a packet.
+    #[inline]
     pub fn of(packet: &Packet) -> Header {
         let [number, word, low, high, last] = packet.body;
         let has = |bits: Bits| packet.bits.any(bits);

@@ -230,6 +230,7 @@ impl Sender {
     }
 
     /// Up to where this sender wants grants.
+    #[inline]
     pub fn wants(&self, settings: &Settings) -> u64 {
         match &self.law {
             uet::Sender::Granted(law) => law.wants(self.backlog(settings), settings.place.packet.into()),
@@ -238,6 +239,7 @@ impl Sender {
     }
 
     /// The packet in the card has begun to leave.
+    #[inline]
     pub fn started(&mut self, now: Time) {
         let Some(number) = self.in_card.take() else { return };
         if let Some(at) = number.checked_sub(self.first)
@@ -360,11 +362,13 @@ impl Sender {
         }
     }
 
+    #[inline]
     fn timeout(&self, settings: &Settings) -> Time {
         Time(settings.timeout.0.saturating_mul(1 << self.timeouts.min(MOST_DOUBLINGS)))
     }
 
     /// When the packet that was sent first times out.
+    #[inline]
     pub fn times_out(&mut self, settings: &Settings) -> Time {
         while let Some(&(sent, number)) = self.order.front() {
             if self.record(number).is_some_and(|record| record.state == State::Sent(sent)) {

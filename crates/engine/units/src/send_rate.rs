@@ -16,6 +16,7 @@ pub enum SendRate {
 
 impl SendRate {
     /// The rate on a link of this rate, at least 1 bit/s.
+    #[inline]
     pub fn on(self, line: Rate) -> Rate {
         let rate = match self {
             SendRate::Of(rate) => rate.0,

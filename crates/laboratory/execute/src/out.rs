@@ -226,8 +226,7 @@ impl Out {
     }
 
     fn write_table(&self, table: &Table, names: &mut Vec<String>) -> io::Result<()> {
-        for (ending, write) in [("csv", Table::write_csv as fn(&Table, &Path) -> _), ("parquet", Table::write_parquet)]
-        {
+        for (ending, write) in Table::FORMATS {
             let name = format!("{}.{ending}", table.name);
             write(table, &self.draft.join(&name))?;
             names.push(name);

@@ -1,9 +1,10 @@
-//! Tables as columns, written as CSV and Parquet.
+//! Tables as columns, written as CSV and, with the feature `parquet`, as Parquet.
 
-use std::fs::File;
-use std::io;
+#[cfg(feature = "parquet")]
+mod parquet;
+
 use std::path::Path;
-use std::sync::Arc;
+use std::{io, iter};
 
 use fanin_lab::catalogue::{Kind, OF_A_RUN, Part, Value};
 use fanin_lab::figures::cell;
@@ -14,13 +15,6 @@ use fanin_plan::{Effect, PlacementPlan};
 use fanin_spec::{Coordinate, Literal, Point, RunSpec};
 use fanin_tables::{Cell, ColumnType, Row, RunTables};
 use fanin_units::{Bytes, Rate, Time};
-use parquet::basic::{LogicalType, Repetition, Type as Physical};
-use parquet::column::writer::ColumnWriter;
-use parquet::data_type::ByteArray;
-use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::Type;
 
 /// A table by columns of equal length.
 pub struct Table {
@@ -126,41 +120,63 @@ impl<'a> Tables<'a> {
     }
 }
 
+/// Writes a table to a file.
+type Write = fn(&Table, &Path) -> io::Result<()>;
+
 impl Table {
+    /// Formats of files, by extension.
+    pub(crate) const FORMATS: &[(&str, Write)] = &[
+        ("csv", Table::write_csv),
+        #[cfg(feature = "parquet")]
+        ("parquet", Table::write_parquet),
+    ];
+
     /// A table over many runs; each row starts with scheme, fan-in and seed.
-    pub(crate) fn of_runs<'a, R: Row + 'a>(
-        runs: &[(&'a RunSpec, &'a RunTables)],
-        rows: fn(&RunTables) -> &[R],
-    ) -> Table {
-        let led = || runs.iter().flat_map(|(spec, tables)| rows(tables).iter().map(move |row| (*spec, row)));
+    pub(crate) fn of_runs<R: Row>(runs: &[(&RunSpec, &RunTables)], rows: fn(&RunTables) -> &[R]) -> Table {
+        let specs: Vec<(&RunSpec, usize)> = runs.iter().map(|(spec, tables)| (*spec, rows(tables).len())).collect();
+        let mut table = Table::of_specs(R::TABLE, &specs, R::COLUMNS);
+        for (_, tables) in runs {
+            rows(tables).iter().for_each(|row| table.push(row.cells()));
+        }
+        table
+    }
+
+    /// A table with the first columns of its rows, of which each run has a number, and other columns without values so far.
+    fn of_specs(name: &'static str, specs: &[(&RunSpec, usize)], own: &[fanin_tables::Column]) -> Table {
+        let led = || specs.iter().flat_map(|&(spec, rows)| iter::repeat_n(spec, rows));
         let run = [
-            Values::Text(led().map(|(s, _)| s.label.clone()).collect()),
-            whole(led().map(|(s, _)| s.settings.servers().into())),
-            whole(led().map(|(s, _)| s.seed)),
+            Values::Text(led().map(|spec| spec.label.clone()).collect()),
+            whole(led().map(|spec| spec.settings.servers().into())),
+            whole(led().map(|spec| spec.seed)),
         ];
         let run = OF_A_RUN.iter().zip(run).map(|(column, values)| Column { name: column.name.into(), values });
         let mut columns: Vec<Column> = run.collect();
         let seed = columns.pop();
-        columns.extend(swept(|| runs.iter().map(|(spec, _)| &spec.point), || led().map(|(spec, _)| &spec.point)));
+        columns.extend(swept(
+            &specs.iter().map(|(spec, _)| &spec.point).collect::<Vec<_>>(),
+            &led().map(|spec| &spec.point).collect::<Vec<_>>(),
+        ));
         columns.extend(seed);
-        let own = columns.len();
-        columns.extend(R::COLUMNS.iter().map(|column| Column {
+        columns.extend(own.iter().map(|column| Column {
             name: column.name.into(),
             values: match column.kind {
                 ColumnType::U64 | ColumnType::OptionalU64 => Values::Whole(Vec::new()),
                 ColumnType::Text => Values::Text(Vec::new()),
             },
         }));
-        for (_, row) in led() {
-            for (column, cell) in columns[own..].iter_mut().zip(row.cells()) {
-                match (&mut column.values, cell) {
-                    (Values::Whole(values), Cell::U64(value)) => values.push(value),
-                    (Values::Text(values), Cell::Text(value)) => values.push(value),
-                    _ => unreachable!("a row's cells match its column types"),
-                }
+        Table { name, columns }
+    }
+
+    /// Appends a row's own values, which are those of the last columns.
+    fn push(&mut self, cells: Vec<Cell>) {
+        let own = self.columns.len() - cells.len();
+        for (column, cell) in self.columns[own..].iter_mut().zip(cells) {
+            match (&mut column.values, cell) {
+                (Values::Whole(values), Cell::U64(value)) => values.push(value),
+                (Values::Text(values), Cell::Text(value)) => values.push(value),
+                _ => unreachable!("a row's cells match its column types"),
             }
         }
-        Table { name: R::TABLE, columns }
     }
 
     /// A plan's moves in order: objects by number and key.
@@ -196,7 +212,7 @@ impl Table {
 
     /// Summary rows, with nested figures flattened: `goodput_mbps_mean`, `qct_ms_p99`.
     pub(crate) fn of_summary(rows: &[SummaryRow]) -> Table {
-        let mut columns = of_points(rows, || rows.iter());
+        let mut columns = of_points(rows, &rows.iter().collect::<Vec<_>>());
         columns.extend(figures(SummaryRow::columns(), rows.iter().map(SummaryRow::cells)));
         Table { name: "summary", columns }
     }
@@ -204,7 +220,7 @@ impl Table {
     /// Slowdowns of the summary, one row per range of sizes.
     pub(crate) fn of_slowdowns(rows: &[SummaryRow]) -> Table {
         let led = || rows.iter().flat_map(|row| row.slowdown.iter().map(move |bucket| (row, bucket)));
-        let mut columns = of_points(rows, || led().map(|(row, _)| row));
+        let mut columns = of_points(rows, &led().map(|(row, _)| row).collect::<Vec<_>>());
         columns.extend(figures(Slowdown::columns(), led().map(|(_, bucket)| bucket.cells())));
         Table { name: "slowdown", columns }
     }
@@ -240,37 +256,18 @@ impl Table {
         }
         writer.flush()
     }
-
-    /// Writes the table as Parquet, in one row group.
-    pub(crate) fn write_parquet(&self, path: &Path) -> io::Result<()> {
-        self.write_parquet_to(File::create(path)?).map_err(io::Error::other)
-    }
-
-    fn write_parquet_to(&self, file: File) -> Result<(), ParquetError> {
-        let fields = self.columns.iter().map(|c| c.parquet_type().map(Arc::new)).collect::<Result<_, _>>()?;
-        let schema = Type::group_type_builder(self.name).with_fields(fields).build()?;
-        let by = concat!("fanin ", env!("CARGO_PKG_VERSION"));
-        let properties = WriterProperties::builder().set_created_by(by.into()).build();
-        let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))?;
-        let mut group = writer.next_row_group()?;
-        for column in &self.columns {
-            let Some(mut out) = group.next_column()? else { break };
-            column.values.write(out.untyped())?;
-            out.close()?;
-        }
-        group.close()?;
-        writer.close().map(drop)
-    }
 }
 
 /// First columns of points: scheme, number of servers and other swept keys; `led` are the table's rows, `all` the comparison's.
-fn of_points<'a, L: Iterator<Item = &'a SummaryRow>>(all: &'a [SummaryRow], led: impl Fn() -> L) -> Vec<Column> {
+fn of_points(all: &[SummaryRow], led: &[&SummaryRow]) -> Vec<Column> {
     let [scheme, fan_in, _] = OF_A_RUN.map(|column| column.name.to_string());
     let mut columns = vec![
-        Column { name: scheme, values: Values::Text(led().map(|row| row.scheme.clone()).collect()) },
-        Column { name: fan_in, values: whole(led().map(|row| row.servers.into())) },
+        Column { name: scheme, values: Values::Text(led.iter().map(|row| row.scheme.clone()).collect()) },
+        Column { name: fan_in, values: whole(led.iter().map(|row| row.servers.into())) },
     ];
-    columns.extend(swept(|| all.iter().map(|row| &row.point), || led().map(|row| &row.point)));
+    let [all, led] =
+        [all.iter().map(|row| &row.point).collect(), led.iter().map(|row| &row.point).collect()] as [Vec<&Point>; 2];
+    columns.extend(swept(&all, &led));
     columns
 }
 
@@ -299,24 +296,21 @@ fn figures(parts: Vec<Part>, rows: impl Iterator<Item = Vec<Value>>) -> Vec<Colu
 }
 
 /// One column per swept key other than the number of servers, with the values of `led`; `all` are the comparison's points.
-fn swept<'a, A: Iterator<Item = &'a Point>, L: Iterator<Item = &'a Point>>(
-    all: impl Fn() -> A,
-    led: impl Fn() -> L,
-) -> Vec<Column> {
+fn swept(all: &[&Point], led: &[&Point]) -> Vec<Column> {
     let mut keys: Vec<&str> = Vec::new();
-    for coordinate in all().flat_map(|point| &point.0).filter(|coordinate| !coordinate.is_fan_in()) {
+    for coordinate in all.iter().flat_map(|point| &point.0).filter(|coordinate| !coordinate.is_fan_in()) {
         if !keys.contains(&coordinate.key.as_str()) {
             keys.push(&coordinate.key);
         }
     }
     let values = |key: &str| {
-        let written = || led().map(|point| point.get(key).map(|coordinate| &coordinate.value));
+        let written = || led.iter().map(|point| point.get(key).map(|coordinate| &coordinate.value));
         let real = |value: &Literal| match value {
             Literal::Integer(n) => Some(*n as f64),
             Literal::Float(x) => Some(*x),
             _ => None,
         };
-        let every = |is: fn(&Literal) -> bool| all().filter_map(|point| point.get(key)).all(|c| is(&c.value));
+        let every = |is: fn(&Literal) -> bool| all.iter().filter_map(|point| point.get(key)).all(|c| is(&c.value));
         if every(|value| matches!(value, Literal::Integer(_))) {
             let number = |value: Option<&Literal>| match value {
                 Some(Literal::Integer(n)) => u64::try_from(*n).ok(),
@@ -326,12 +320,12 @@ fn swept<'a, A: Iterator<Item = &'a Point>, L: Iterator<Item = &'a Point>>(
         } else if every(|value| matches!(value, Literal::Integer(_) | Literal::Float(_))) {
             Values::Real(written().map(|value| value.and_then(real)).collect())
         } else {
-            Values::Text(led().map(|point| point.get(key).map_or(String::new(), Coordinate::shown)).collect())
+            Values::Text(led.iter().map(|point| point.get(key).map_or(String::new(), Coordinate::shown)).collect())
         }
     };
     let columns = keys.iter().flat_map(|key| {
         let written = Column { name: (*key).into(), values: values(key) };
-        [Some(written), measured(key, &all, &led)]
+        [Some(written), measured(key, all, led)]
     });
     columns.flatten().collect()
 }
@@ -340,42 +334,24 @@ fn swept<'a, A: Iterator<Item = &'a Point>, L: Iterator<Item = &'a Point>>(
 type Reads = fn(&str) -> Option<u64>;
 
 /// Sizes, times or rates of a swept key as numbers; `None` for other values.
-fn measured<'a, A: Iterator<Item = &'a Point>, L: Iterator<Item = &'a Point>>(
-    key: &str,
-    all: &impl Fn() -> A,
-    led: &impl Fn() -> L,
-) -> Option<Column> {
+fn measured(key: &str, all: &[&Point], led: &[&Point]) -> Option<Column> {
     let quantities: [(&str, Reads); 3] = [
         ("ps", |text| text.parse::<Time>().ok().map(|time| time.0)),
         ("bytes", |text| text.parse::<Bytes>().ok().map(|bytes| bytes.0)),
         ("bps", |text| text.parse::<Rate>().ok().map(|rate| rate.0)),
     ];
-    let shown = |point: &Point| point.get(key).map(Coordinate::shown);
+    let shown = |point: &&Point| point.get(key).map(Coordinate::shown);
     let of_kind = |read: Reads| {
-        let mut values = all().filter_map(shown).filter(|text| text != "none").peekable();
+        let mut values = all.iter().filter_map(shown).filter(|text| text != "none").peekable();
         values.peek().is_some() && values.all(|text| read(&text).is_some())
     };
     let (unit, read) = quantities.into_iter().find(|(_, read)| of_kind(*read))?;
-    let values = led().map(|point| read(&shown(point)?)).collect();
+    let values = led.iter().map(|point| read(&shown(point)?)).collect();
     Some(Column { name: format!("{key}_{unit}"), values: Values::Whole(values) })
 }
 
 fn whole(values: impl Iterator<Item = u64>) -> Values {
     Values::Whole(values.map(Some).collect())
-}
-
-impl Column {
-    fn parquet_type(&self) -> Result<Type, ParquetError> {
-        let (physical, logical, repetition) = match &self.values {
-            Values::Whole(_) => (Physical::INT64, Some(LogicalType::integer(64, false)), Repetition::OPTIONAL),
-            Values::Real(_) => (Physical::DOUBLE, None, Repetition::OPTIONAL),
-            Values::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
-        };
-        Type::primitive_type_builder(&self.name, physical)
-            .with_logical_type(logical)
-            .with_repetition(repetition)
-            .build()
-    }
 }
 
 impl Values {
@@ -395,29 +371,4 @@ impl Values {
             Values::Text(values) => cell(&values[row]),
         }
     }
-
-    fn write(&self, out: &mut ColumnWriter<'_>) -> Result<(), ParquetError> {
-        let written = match (self, out) {
-            (Values::Whole(values), ColumnWriter::Int64ColumnWriter(out)) => {
-                // Parquet stores unsigned numbers in the bits of signed ones.
-                let present: Vec<i64> = values.iter().flatten().map(|v| v.cast_signed()).collect();
-                out.write_batch(&present, Some(&levels(values)), None)
-            }
-            (Values::Real(values), ColumnWriter::DoubleColumnWriter(out)) => {
-                let present: Vec<f64> = values.iter().flatten().copied().collect();
-                out.write_batch(&present, Some(&levels(values)), None)
-            }
-            (Values::Text(values), ColumnWriter::ByteArrayColumnWriter(out)) => {
-                let texts: Vec<ByteArray> = values.iter().map(|v| v.as_str().into()).collect();
-                out.write_batch(&texts, None, None)
-            }
-            _ => unreachable!("the writer's type is the column's"),
-        };
-        written.map(drop)
-    }
-}
-
-/// Definition levels: 1 where a value is present.
-fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
-    values.iter().map(|v| i16::from(v.is_some())).collect()
 }

@@ -76,9 +76,8 @@ fn changed(scenario: &Scenario, advice: &Advice, remedy: Option<&Remedy>) -> Res
 }
 
 impl Advised {
-    /// The output of `fanin advise --json`, with the measured changes as `proved`, if any.
-    pub fn to_json_with(&self, proved: Option<&[ProvedChange]>) -> String {
-        let Some(proved) = proved else { return self.to_json() };
+    /// The output of `fanin advise --json`, with the measured changes as `proved`.
+    pub fn to_json_with(&self, proved: &[ProvedChange]) -> String {
         let mut whole = serde_json::to_value(&self.advice).unwrap_or_default();
         whole["proved"] = proved.iter().map(ProvedChange::to_json).collect();
         whole.to_string()

@@ -11,7 +11,7 @@ use crate::arguments::AgentArguments;
 use crate::failure::Failure;
 use crate::program::Program;
 use crate::service::{read_file, tell_systemd};
-use crate::signals;
+use crate::stop;
 
 /// Polling interval for signals.
 const LOOK: Duration = Duration::from_millis(50);
@@ -28,12 +28,12 @@ pub fn agent(arguments: &AgentArguments, program: &dyn Program) -> Result<(), Fa
         settings.warnings.iter().for_each(|warning| messages::warning(&warning.to_string()));
         return program.say(&format!("configuration OK: {}\n", summary(&settings)));
     }
-    signals::on_stop()?;
+    stop::on_stop()?;
     let running =
         start_agent(settings).map_err(|error| Failure::Environment(format!("cannot start the agent: {error}")))?;
     program.say(&format!("the agent listens on {}: {}\n", running.listens(), summary(running.settings())))?;
     tell_systemd(&[NotifyState::Ready]);
-    while !signals::has_stopped() && !running.has_failed() {
+    while !stop::has_stopped() && !running.has_failed() {
         thread::sleep(LOOK);
     }
     tell_systemd(&[NotifyState::Stopping]);

@@ -15,7 +15,7 @@ use crate::arguments::FrontArguments;
 use crate::failure::Failure;
 use crate::program::Program;
 use crate::service::{places, read_file, tell_systemd};
-use crate::{handover, signals};
+use crate::{handover, signals, stop};
 
 /// Whether a reload was requested by a signal.
 static RELOAD: AtomicBool = AtomicBool::new(false);
@@ -55,7 +55,7 @@ fn run(
     program: &dyn Program,
 ) -> Result<(), Failure> {
     let say = |text: &str| program.say(&format!("{text}\n"));
-    signals::on_stop()?;
+    stop::on_stop()?;
     signals::on(&[SIGHUP], |_| RELOAD.store(true, Relaxed))?;
     let mut successor = handover::Successor::on_signal()?;
     let mut running = if arguments.take_over {
@@ -72,7 +72,7 @@ fn run(
         say(&format!("metrics are at http://{address}/metrics"))?;
     }
     tell_systemd(&[NotifyState::Ready]);
-    while !signals::has_stopped() && !running.has_failed() {
+    while !stop::has_stopped() && !running.has_failed() {
         if RELOAD.swap(false, Relaxed) && reload(arguments, &mut running, &mut text, program).is_ok() {
             listen_for_orders(&mut orders, &running);
             say(&pools(&running))?;

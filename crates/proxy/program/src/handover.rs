@@ -12,7 +12,7 @@ use signal_hook::consts::SIGUSR2;
 
 use crate::failure::Failure;
 use crate::service::{places, tell_systemd};
-use crate::signals;
+use crate::{signals, stop};
 
 /// Whether a successor was requested by a signal.
 static SUCCESSOR: AtomicBool = AtomicBool::new(false);
@@ -49,7 +49,7 @@ pub fn hand_over(running: &mut Running, to: UnixStream, orders: &mut Orders) -> 
 /// Waits until the successor has all clients, or the time for that is over.
 pub fn wait_for_clients(running: Running) -> Result<(), Failure> {
     while !running.is_over() {
-        if signals::has_stopped() {
+        if stop::has_stopped() {
             running.stop();
             break;
         }

@@ -1,16 +1,11 @@
 //! Signals: each is handled on a thread of its own.
 
 use std::fs;
-use std::process;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
-
-static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Handles signals, except those that the parent process set to be ignored, as `nohup` does with SIGHUP.
 ///
@@ -22,20 +17,6 @@ pub fn on(signals: &[i32], work: impl Fn(i32) + Send + 'static) -> Result<(), Fa
         Signals::new(heeded).map_err(|error| Failure::Environment(format!("cannot listen for signals: {error}")))?;
     thread::spawn(move || signals.forever().for_each(work));
     Ok(())
-}
-
-/// Handles Ctrl-C and SIGTERM: the first one requests a stop, the second ends the program.
-pub(crate) fn on_stop() -> Result<(), Failure> {
-    on(&[SIGINT, SIGTERM], |signal| {
-        if STOP.swap(true, Relaxed) {
-            process::exit(128 + signal);
-        }
-    })
-}
-
-/// Whether a stop was requested.
-pub(crate) fn has_stopped() -> bool {
-    STOP.load(Relaxed)
 }
 
 fn is_ignored(signal: i32) -> bool {

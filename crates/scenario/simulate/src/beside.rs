@@ -51,6 +51,7 @@ macro_rules! of {
 impl Transport for Endpoint {
     type Settings = Settings;
     const REPORTS_STARTS: bool = QueuePair::REPORTS_STARTS;
+    const SHARES_ENGINE: bool = true;
 
     fn new(settings: &Settings) -> Endpoint {
         Endpoint::Rdma(QueuePair::new(&settings.rdma))

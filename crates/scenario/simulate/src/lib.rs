@@ -32,6 +32,15 @@ macro_rules! of_transport {
                 let $builder = rdma_beside_tcp($spec, kind, &background);
                 $simulation
             }
+            _ => of_lone_transport!($spec, $builder => $simulation),
+        }
+    };
+}
+
+/// As [`of_transport`], of a spec without background traffic over another transport.
+macro_rules! of_lone_transport {
+    ($spec:ident, $builder:ident => $simulation:expr) => {
+        match $spec.scheme.transport {
             Transport::Tcp => {
                 let $builder = tcp($spec);
                 $simulation
@@ -147,7 +156,7 @@ pub fn run_in_parts(
         tell(reached);
         !stop.load(Ordering::Relaxed)
     };
-    of_transport!(spec, builder => builder.run_in_parts(applications, parts, team, &mut go_on))
+    of_lone_transport!(spec, builder => builder.run_in_parts(applications, parts, team, &mut go_on))
 }
 
 /// Runs one spec with eager or lazy departures: both give the same tables.

@@ -117,6 +117,7 @@ impl Dcqcn {
     }
 
     /// A notification has come.
+    #[inline]
     fn notice(&mut self, now: Time) {
         let Params { cut_interval, .. } = self.settings;
         if self.alpha_at == Time::NEVER {
@@ -148,6 +149,7 @@ impl Dcqcn {
         }
     }
 
+    #[inline]
     fn cut(&mut self, now: Time) {
         self.update_alpha(now);
         if self.settings.clamp_target || self.steps > 0 || self.byte_steps > 0 {
@@ -176,12 +178,14 @@ impl Dcqcn {
 }
 
 impl Control for Dcqcn {
+    #[inline]
     fn acknowledge(&mut self, ack: &Ack<'_>) {
         if ack.marked {
             self.notice(ack.now);
         }
     }
 
+    #[inline]
     fn sent(&mut self, _now: Time, bytes: u32) {
         let each = self.settings.byte_counter.0;
         if each == 0 || self.increase_at == Time::NEVER {
@@ -195,6 +199,7 @@ impl Control for Dcqcn {
         }
     }
 
+    #[inline]
     fn deadline(&self) -> Time {
         self.cut_at.min(self.increase_at)
     }
@@ -207,6 +212,7 @@ impl Control for Dcqcn {
         }
     }
 
+    #[inline]
     fn expire(&mut self, now: Time) {
         if self.cut_at <= now {
             self.cut(now);

@@ -163,10 +163,12 @@ macro_rules! of_law {
 }
 
 impl Control for Law {
+    #[inline]
     fn acknowledge(&mut self, ack: &Ack<'_>) {
         of_law!(law, self => law.acknowledge(ack));
     }
 
+    #[inline]
     fn sent(&mut self, now: Time, bytes: u32) {
         of_law!(law, self => law.sent(now, bytes));
     }
@@ -181,6 +183,7 @@ impl Control for Law {
         of_law!(law, self => law.rises_at())
     }
 
+    #[inline]
     fn expire(&mut self, now: Time) {
         of_law!(law, self => law.expire(now));
     }

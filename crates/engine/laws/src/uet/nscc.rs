@@ -138,6 +138,7 @@ impl Nscc {
     }
 
     /// Takes an acknowledgement.
+    #[inline]
     pub fn acknowledge(&mut self, ack: &Ack) {
         self.achieved += ack.arrived;
         self.arrived += ack.arrived;
@@ -180,6 +181,7 @@ impl Nscc {
         self.cwnd = self.cwnd.saturating_sub(bytes).max(self.packet);
     }
 
+    #[inline]
     fn bound(&mut self) {
         self.cwnd = self.cwnd.min(self.largest).max(self.packet);
     }
@@ -196,6 +198,7 @@ impl Nscc {
     }
 
     /// The queueing delay by an acknowledgement: its own, or else the average.
+    #[inline]
     fn sample(&mut self, rtt: Option<Time>, marked: bool) -> Time {
         let Some(rtt) = rtt else { return self.delay };
         self.note_base(rtt);
@@ -222,6 +225,7 @@ impl Nscc {
     }
 
     /// Reduction above the target, once a round trip.
+    #[inline]
     fn reduce(&mut self, now: Time) {
         (self.speeds_up, self.undelayed) = (false, 0);
         if self.delay <= self.target || now.since(self.reduced_at) <= self.base {
@@ -245,6 +249,7 @@ impl Nscc {
     }
 
     /// Whether the window was set to the bytes that arrived, or the acknowledgement is of earlier packets.
+    #[inline]
     fn quick_adapt(&mut self, now: Time, marked: bool, delay: Time, in_flight: u64) -> bool {
         let mut ignores = marked && self.ignored < self.to_ignore;
         if !ignores && now > self.period_ends {

@@ -44,6 +44,7 @@ impl Paths {
     }
 
     /// The next packet's entropy; `None` for any path.
+    #[inline]
     pub fn choose(&mut self) -> Option<u16> {
         match self {
             Paths::Any => None,
@@ -53,6 +54,7 @@ impl Paths {
     }
 
     /// A packet with this entropy arrived, with a mark or without.
+    #[inline]
     pub fn arrived(&mut self, now: Time, entropy: Option<u16>, marked: bool) {
         match (self, entropy) {
             (Paths::Reps(reps), Some(entropy)) => reps.arrived(now, entropy, marked),
@@ -100,6 +102,7 @@ impl Bitmap {
     }
 
     /// The next packet's entropy. One that is passed over loses a part of its penalty; if all have one, the first is used after all.
+    #[inline]
     pub fn choose(&mut self) -> u16 {
         let mut entropy = self.current();
         if self.penalties[entropy] > 0 {
@@ -175,6 +178,7 @@ impl Reps {
     }
 
     /// The next packet's entropy.
+    #[inline]
     pub fn choose(&mut self) -> u16 {
         if self.explores > 0 {
             self.explores -= 1;
@@ -200,6 +204,7 @@ impl Reps {
     }
 
     /// A packet arrived.
+    #[inline]
     pub fn arrived(&mut self, now: Time, entropy: u16, marked: bool) {
         self.thaw(now);
         if marked {

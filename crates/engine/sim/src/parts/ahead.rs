@@ -12,14 +12,14 @@ use crate::event::{Key, Timer};
 use crate::heap::Heap;
 use crate::parts::borders::Borders;
 use crate::parts::part::{Order, Part};
-use crate::probe::NoProbe;
+use crate::probe::Probe;
 use crate::slot::Slot;
 use crate::socket::ExpectedMessage;
 use crate::world::{World, ends_of};
 
 /// The workload's view when one of its timers is due, or a message has arrived.
-pub(crate) struct Ahead<'a, 'p, T: Transport> {
-    pub world: &'a mut World<NoProbe<true>, T>,
+pub(crate) struct Ahead<'a, 'p, P: Probe, T: Transport> {
+    pub world: &'a mut World<P, T>,
     pub borders: &'a Borders,
     pub parts: &'a mut [MutexGuard<'p, Part<T>>],
     pub timers: &'a mut Heap,
@@ -31,7 +31,7 @@ pub(crate) struct Ahead<'a, 'p, T: Transport> {
 const LOOKS: &str = "what is foreseen looks at nothing that happens";
 const ACTS: &str = "what is foreseen opens connections, sends and closes, and no more";
 
-impl<T: Transport> Ahead<'_, '_, T> {
+impl<P: Probe, T: Transport> Ahead<'_, '_, P, T> {
     fn slot(&self, at: EndpointId) -> (Slot, usize) {
         let slot = self.world.sockets.book.slot(at).unwrap_or_else(|| unreachable!("{ACTS}"));
         (slot, self.borders.of_host(self.world.net.host_of(slot)))
@@ -42,7 +42,7 @@ impl<T: Transport> Ahead<'_, '_, T> {
     }
 }
 
-impl<T: Transport> View for Ahead<'_, '_, T> {
+impl<P: Probe, T: Transport> View for Ahead<'_, '_, P, T> {
     fn now(&self) -> Time {
         Time(self.now.time())
     }
@@ -108,7 +108,7 @@ impl<T: Transport> View for Ahead<'_, '_, T> {
     }
 }
 
-impl<T: Transport> Driver for Ahead<'_, '_, T> {
+impl<P: Probe, T: Transport> Driver for Ahead<'_, '_, P, T> {
     fn act_for(&mut self, owner: Owner) {
         debug_assert_eq!(owner, Owner::WORKLOAD, "nothing runs beside the workload of a run in parts");
     }

@@ -147,5 +147,9 @@ impl Probe for Border {
     type Places = Few;
     const PART: bool = true;
     const ON: bool = false;
-    const LARGE: bool = true;
+
+    #[inline(always)]
+    fn is_large(&self) -> bool {
+        true
+    }
 }

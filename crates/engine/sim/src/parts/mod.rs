@@ -32,7 +32,8 @@ use crate::engine::{Reached, Running, Steps, discard_if_done};
 use crate::event::{Event, Key};
 use crate::heap::Heap;
 use crate::net::Net;
-use crate::probe::NoProbe;
+use crate::places::Every;
+use crate::probe::Probe;
 use crate::since::Sums;
 use crate::slot::Slot;
 
@@ -54,8 +55,8 @@ pub(crate) type GoOn<'a> = dyn FnMut(&dyn Fn() -> Reached) -> bool + 'a;
 
 /// Serve a run that no reason restricts to one core in this many parts, as long as `go_on` returns true, which receives from time to time
 /// a function that tells how far it is; its tables, or the conservation error.
-pub(crate) fn run<T: Transport>(
-    whole: Running<NoProbe<true>, T, Applications>,
+pub(crate) fn run<P: Probe<Places = Every>, T: Transport>(
+    whole: Running<P, T, Applications>,
     parts: NonZeroUsize,
     team: &dyn Team,
     go_on: &mut GoOn<'_>,
@@ -95,8 +96,8 @@ enum Pause {
     Stopped,
 }
 
-struct Run<T: Transport> {
-    whole: Running<NoProbe<true>, T, Applications>,
+struct Run<P: Probe<Places = Every>, T: Transport> {
+    whole: Running<P, T, Applications>,
     borders: Arc<Borders>,
     /// Empty while the network is joined.
     parts: Vec<Part<T>>,
@@ -109,7 +110,7 @@ struct Run<T: Transport> {
 /// Exclusive use of all parts.
 type Parts<'p, T> = Vec<MutexGuard<'p, Part<T>>>;
 
-impl<T: Transport> Run<T> {
+impl<P: Probe<Places = Every>, T: Transport> Run<P, T> {
     fn nets(parts: &mut [Part<T>]) -> Vec<&mut Net<Border>> {
         parts.iter_mut().map(|part| &mut part.running.world.net).collect()
     }
@@ -227,8 +228,8 @@ impl<T: Transport> Run<T> {
 }
 
 /// The leading thread of a run in parts.
-struct Lead<'p, T: Transport> {
-    whole: &'p mut Running<NoProbe<true>, T, Applications>,
+struct Lead<'p, P: Probe, T: Transport> {
+    whole: &'p mut Running<P, T, Applications>,
     borders: &'p Borders,
     timers: &'p mut Heap,
     acts: &'p mut VecDeque<Time>,
@@ -242,7 +243,7 @@ struct Lead<'p, T: Transport> {
     ends_after: Time,
 }
 
-impl<'p, T: Transport> Lead<'p, T> {
+impl<'p, P: Probe, T: Transport> Lead<'p, P, T> {
     fn locked(&self) -> Parts<'p, T> {
         self.windows.parts.iter().map(lock).collect()
     }

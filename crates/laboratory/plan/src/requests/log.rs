@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
+#[cfg(feature = "parquet")]
 use super::parquet_table::Parquet;
 use super::sink::{Nanos, Place, Said, Sink, Source, Unread, Unreadable};
 use super::table::Csv;
@@ -95,7 +96,14 @@ fn source(path: &Path, packing: Packing, ending: &str) -> Result<Box<dyn Source>
         return Err(io::Error::new(ErrorKind::InvalidInput, what).into());
     }
     let bytes: Box<dyn Read> = match (packing, ending) {
+        #[cfg(feature = "parquet")]
         (Packing::Not, "parquet") => return Ok(Box::new(Parquet::open(file)?)),
+        #[cfg(not(feature = "parquet"))]
+        (Packing::Not, "parquet") => {
+            let what =
+                "a Parquet file, which this build cannot read: convert it to CSV, or build with the feature `parquet`";
+            return Err(Unreadable::Form(what.into()));
+        }
         (_, "parquet") => {
             let what = "a compressed Parquet file: decompress it; Parquet has its own compression";
             return Err(Unreadable::Form(what.into()));

@@ -4,8 +4,10 @@
 //! ([`watch`]), in which a query is a series of requests on one connection without a long gap. [`log`] merges several servers' logs.
 
 mod catalogue;
+#[cfg(feature = "parquet")]
 mod guarded;
 mod log;
+#[cfg(feature = "parquet")]
 mod parquet_table;
 mod sink;
 mod spool;

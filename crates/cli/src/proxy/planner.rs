@@ -10,13 +10,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fanin::{CarriedOut, Error, Memory, Plan, PlanOptions, Reading, Resolved, describe_empty_plan, write_placement};
+use fanin::{CarriedOut, Error, Memory, Plan, Resolved, describe_empty_plan, write_placement};
 use fanin_daemon::log::{FollowedLog, HEAD as LOG_HEAD};
 use fanin_daemon::{Rollout, Status};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::figures::{bytes, clean, large, three};
+use crate::planner::Watch;
 use crate::stop::{STOP, listen};
 use crate::terminal::say;
 use crate::work::{Means, in_lab, warn};
@@ -27,19 +28,6 @@ const LOOK: Duration = Duration::from_millis(250);
 const ROWS: &str = "period";
 /// Seconds added to times, so that none is negative.
 const ZERO: f64 = 1e6;
-
-/// Settings of a planner.
-pub struct Watch<'a> {
-    /// Folder of plans, which the front ends share.
-    pub folder: &'a Path,
-    /// Logs of the front ends.
-    pub logs: &'a [PathBuf],
-    pub every: Duration,
-    pub reading: Reading,
-    pub wish: PlanOptions,
-    pub cluster: &'a Resolved,
-    pub json: bool,
-}
 
 /// A folder that no other planner uses.
 pub struct Folder(Rollout);
@@ -52,22 +40,22 @@ impl Folder {
         let rollout = Rollout::take_over(folder, every / 2, &description, clock());
         rollout.map(Folder).map_err(|unfit| Failure::Input(unfit.to_string()))
     }
+
+    /// Plans, and leads the front ends through the plans, until a signal ends it.
+    pub fn watch(self, watch: Watch<'_>) -> Result<(), Failure> {
+        listen()?;
+        let mut planner = Planner::new(watch, self.0)?;
+        while !STOP.load(Relaxed) {
+            thread::sleep(LOOK);
+            planner.look(clock())?;
+        }
+        Ok(())
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "periods are real time")]
 fn clock() -> Instant {
     Instant::now()
-}
-
-/// Runs until a signal ends it.
-pub fn watch(watch: Watch<'_>, Folder(rollout): Folder) -> Result<(), Failure> {
-    listen()?;
-    let mut planner = Planner::new(watch, rollout)?;
-    while !STOP.load(Relaxed) {
-        thread::sleep(LOOK);
-        planner.look(clock())?;
-    }
-    Ok(())
 }
 
 struct Planner<'a> {

@@ -14,7 +14,7 @@ use fanin_daemon::settings::Pool;
 
 use crate::advice::{Shown, told};
 use crate::failure::Failure;
-use crate::incast::{Simulated, scenario};
+use crate::proxy::incast::{Simulated, scenario};
 use crate::stop::{STOP, listen};
 use crate::terminal::say;
 use crate::work::{Means, in_lab};
