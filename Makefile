@@ -28,12 +28,12 @@ test-build:
 	@scripts/setup.sh rust
 	@cargo test --workspace --locked --no-run
 
-# Twice as many threads as cores: many tests of the daemon wait.
+# LEFT_OUT: a module of tests that .ci/run leaves out.
 test-rust:
 	@scripts/setup.sh rust
 	@scripts/setup.sh shellcheck || echo "make test: scripts of advice are not checked"
 	@scripts/setup.sh memcached nutcracker prometheus || echo "make test: docs/operate.md and the dashboard are not tested"
-	@RUST_TEST_THREADS=$$((2 * $$(nproc))) scripts/limit.py cargo test --workspace --locked
+	@scripts/test.py $(if $(LEFT_OUT),--skip $(LEFT_OUT))
 	@python3 scripts/dependencies.py
 	@python3 scripts/import_cycles.py
 
@@ -66,12 +66,14 @@ texts:
 	@python3 scripts/function_sizes.py
 	@python3 scripts/parameters.py
 
-check: ## run everything required before a release: .ci/run, long tests, licences, cost of a packet, validation table, web bundle, fuzzers
-	@.ci/run
+check: ## run everything required before a release: promised times, .ci/run with every suite, long tests, licences, cost of a packet, validation table, web bundle, fuzzers
+	@python3 scripts/promises.py
+	@EVERYTHING=1 .ci/run
 	@$(MAKE) --no-print-directory check-long cost validate-check web-check fuzz-check
 
 check-long: deny properties ## run what is too long for CI, for every night: the papers' quick verdicts, every combination of TCP's switches, 2,000 cases of the daemon, coverage of confidence intervals, OpenTelemetry, object stores, licences
 	@scripts/setup.sh rust
+	@python3 scripts/dependencies.py --compile
 	cargo test --locked --package fanin-cli --test all -- --ignored
 	cargo test --locked --package fanin-tcp --test all -- --ignored
 	cargo test --locked --package fanin-simulate-tests --test all -- --ignored no_effect::

@@ -9,6 +9,8 @@ cost: build ## count instructions per data packet, against bench/cost.json
 	@scripts/setup.sh valgrind
 	@python3 scripts/cost.py
 
+# With the debug information that the lists need.
+cost-functions: export CARGO_PROFILE_RELEASE_DEBUG = line-tables-only
 cost-functions: build ## list instructions per packet by function
 	@scripts/setup.sh valgrind
 	@python3 scripts/cost.py --functions

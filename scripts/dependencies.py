@@ -2,6 +2,8 @@
 """Checks each crate's dependencies, that units, laws and fan-outs do not use the standard library, and that simulator and lab do not
 use an operating system, so that a browser can run and report a comparison.
 
+With `--compile`, the former are compiled for a target without the standard library, and the latter for a browser.
+
 The permitted dependencies are those of docs/crates.md: change both together. Clocks, hash
 containers' order, platform float functions and sockets are checked by clippy (clippy.toml).
 """
@@ -238,7 +240,8 @@ def main():
     wrong += [line for package in found if package["name"] in WITHOUT_STD for line in says_no_std(package)]
     pure = made_of(WITHOUT_SYSTEM)
     wrong += [line for package in found if package["name"] in pure for line in without_system(package)]
-    for target, crates, lacks in [(BARE_TARGET, WITHOUT_STD, "std"), (BROWSERS_TARGET, IN_BROWSER, "operating system")]:
+    targets = [(BARE_TARGET, WITHOUT_STD, "std"), (BROWSERS_TARGET, IN_BROWSER, "operating system")]
+    for target, crates, lacks in targets if "--compile" in sys.argv[1:] else []:
         compiled = compiles_for(target, crates)
         if compiled is None:
             print(f"dependencies: skipped compiling for {target}: rustup cannot install that target here")
