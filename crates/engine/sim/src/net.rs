@@ -7,13 +7,14 @@ mod faults;
 mod parts;
 
 use std::collections::BTreeMap;
+use std::hint::cold_path;
 use std::marker::PhantomData;
 
 use fanin_driver::{EndpointId, Owner};
 use fanin_fabric::{Change, Fabric, Framing, HostId, LinkId, State};
 use fanin_laws::port::Drop;
 use fanin_laws::rate::Hop;
-use fanin_transport::{Block, Metadata, Packet, Telemetry, Transport, Wire};
+use fanin_transport::{Block, Metadata, Offer, Packet, Telemetry, Transport, Wire};
 use fanin_units::Time;
 
 use crate::calendar::Calendar;
@@ -727,6 +728,8 @@ pub(crate) struct Uplink<'a, P, T> {
     pub link: LinkId,
     /// Slot of the other end.
     pub peer: Slot,
+    /// Limit of the window that the end may advertise.
+    pub window: Offer,
 }
 
 impl<P: Probe, T: Transport> Wire for Uplink<'_, P, T> {
@@ -737,7 +740,11 @@ impl<P: Probe, T: Transport> Wire for Uplink<'_, P, T> {
             self.net.fetch_last(self.peer);
         }
         let beside = self.net.metadata.keep(beside);
-        let packet = Packet { bytes: self.net.framing.frame(packet.bytes), ..packet };
+        let mut packet = Packet { bytes: self.net.framing.frame(packet.bytes), ..packet };
+        if self.window != Offer::UNLIMITED {
+            cold_path();
+            T::limit_window(&mut packet, self.window);
+        }
         let packet = InFlight { to: self.peer, beside, sent: stamp(self.now.0), packet };
         let link = match T::SPRAYS && !self.net.fabric.has_one_link_each() {
             true => self.net.sprayed(self.link, &packet),

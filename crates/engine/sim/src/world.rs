@@ -206,9 +206,10 @@ impl<P: Probe, T: Transport> World<P, T> {
     fn deliver(&mut self, packet: &InFlight, beside: Metadata<'_>, window: Offer) -> Progress {
         let socket = self.sockets.at(packet.to);
         let peer = packet.to.peer();
-        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, of: PhantomData::<T>, now: self.now, peer };
+        let mut wire =
+            Uplink { link: socket.uplink, net: &mut self.net, of: PhantomData::<T>, now: self.now, peer, window };
         let recoveries = if P::ON { socket.endpoint.stats().fast_retransmits } else { 0 };
-        let mut call = Call { settings: &self.transport, now: self.now, window, wire: &mut wire };
+        let mut call = Call { settings: &self.transport, now: self.now, wire: &mut wire };
         let progress = socket.endpoint.receive(&mut call, &packet.packet, beside);
         let deadline = socket.endpoint.deadline();
         if deadline < socket.armed {
@@ -424,8 +425,8 @@ impl<P: Probe, T: Transport> World<P, T> {
         let socket = self.sockets.at(slot);
         let window = offered(self.receivers.as_deref(), slot);
         let (now, peer) = (self.now, slot.peer());
-        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, of: PhantomData::<T>, now, peer };
-        act(&mut socket.endpoint, &mut Call { settings: &self.transport, now: self.now, window, wire: &mut wire });
+        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, of: PhantomData::<T>, now, peer, window };
+        act(&mut socket.endpoint, &mut Call { settings: &self.transport, now: self.now, wire: &mut wire });
         self.arm(slot);
         if let Some(sent) = sent {
             self.note_sent(slot, sent);

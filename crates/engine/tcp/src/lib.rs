@@ -17,7 +17,7 @@
 //! ```
 //! use fanin_laws::sender::Kind;
 //! use fanin_tcp::{Endpoint, Params, Settings};
-//! use fanin_transport::{Call, Metadata, Offer, Packet, Phase, Transport, Wire};
+//! use fanin_transport::{Call, Metadata, Packet, Phase, Transport, Wire};
 //! use fanin_units::Time;
 //!
 //! struct Sent(Vec<Packet>);
@@ -30,7 +30,7 @@
 //!
 //! let settings = Settings::of(Params::default(), Kind::NewReno);
 //! let (mut endpoint, mut wire) = (<Endpoint as Transport>::new(&settings), Sent(Vec::new()));
-//! let call = &mut Call { settings: &settings, now: Time::ZERO, window: Offer::UNLIMITED, wire: &mut wire };
+//! let call = &mut Call { settings: &settings, now: Time::ZERO, wire: &mut wire };
 //! Transport::connect(&mut endpoint, call);
 //! assert_eq!(endpoint.phase(), Phase::Opening);
 //! assert_eq!(wire.0.len(), 1, "a SYN");

@@ -56,24 +56,20 @@ impl From<&Packet> for Segment {
     }
 }
 
-/// Sends segments as packets, with the window that the receiver's host allows.
-struct Segments<'a, W> {
-    wire: &'a mut W,
-    window: Offer,
-}
+/// Sends segments as packets.
+struct Segments<'a, W>(&'a mut W);
 
 impl<W: PacketWire> Wire for Segments<'_, W> {
     #[inline(always)]
     fn send(&mut self, segment: Segment, beside: Metadata<'_>) {
-        let window = self.window.limit(segment.window, segment.ack);
-        self.wire.send(Packet::from(Segment { window, ..segment }), beside);
+        self.0.send(Packet::from(segment), beside);
     }
 }
 
 /// Passes a call on to the endpoint.
 macro_rules! pass {
     ($caller:ident, $call:ident => $act:expr) => {{
-        let mut wire = Segments { wire: &mut *$caller.wire, window: $caller.window };
+        let mut wire = Segments(&mut *$caller.wire);
         let $call = &mut Call { params: &$caller.settings.stack, now: $caller.now, wire: &mut wire };
         $act
     }};
@@ -81,6 +77,11 @@ macro_rules! pass {
 
 impl Transport for Endpoint {
     type Settings = Settings;
+
+    fn limit_window(packet: &mut Packet, offer: Offer) {
+        let [_, ack, window, ..] = &mut packet.body;
+        *window = offer.limit(*window, *ack);
+    }
 
     fn new(settings: &Settings) -> Endpoint {
         Endpoint::new(&settings.stack, settings.law.clone())

@@ -46,8 +46,6 @@ pub struct Call<'a, S, W: Wire> {
     pub settings: &'a S,
     /// The time.
     pub now: Time,
-    /// Limit of the receive window to advertise: a receiver algorithm of the host sets it.
-    pub window: Offer,
     /// Takes outgoing packets.
     pub wire: &'a mut W,
 }
@@ -117,6 +115,10 @@ pub trait Transport: Sized + Send + 'static {
 
     /// Whether every packet takes a path of its own among equal ones.
     const SPRAYS: bool = false;
+
+    /// Limits the receive window that a packet of an end advertises: its host decides on it, below the end. Nothing for a transport without
+    /// receive windows.
+    fn limit_window(_packet: &mut Packet, _offer: Offer) {}
 
     /// The path that a packet's sender chose, where every packet takes one of its own; `None` for any path.
     fn chosen_path(_packet: &Packet) -> Option<u32> {

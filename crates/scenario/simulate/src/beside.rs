@@ -22,7 +22,7 @@ pub(crate) enum Endpoint {
 
 /// The same call with other settings.
 fn with<'a, S, W: Wire>(call: &'a mut Call<'_, Settings, W>, settings: &'a S) -> Call<'a, S, W> {
-    Call { settings, now: call.now, window: call.window, wire: &mut *call.wire }
+    Call { settings, now: call.now, wire: &mut *call.wire }
 }
 
 /// Calls the end behind an endpoint, with a call and its own settings if it may send. TCP has methods of the same names.

@@ -2,7 +2,7 @@
 
 use fanin_laws::rate::{Kind, Place, Settings as Laws};
 use fanin_rdma::{QueuePair, Settings};
-use fanin_transport::{Block, Call, Metadata, Offer, Packet, Progress, Timer, Transport, Wire};
+use fanin_transport::{Block, Call, Metadata, Packet, Progress, Timer, Transport, Wire};
 use fanin_units::{Rate, Time};
 
 pub const LINE: Rate = Rate(100_000_000_000);
@@ -46,7 +46,7 @@ impl End {
         act: impl FnOnce(&mut QueuePair, &mut Call<'_, Settings, Outbox>) -> R,
     ) -> (R, Vec<Packet>) {
         let mut outbox = Outbox::default();
-        let mut call = Call { settings: &self.settings, now: self.now, window: Offer::UNLIMITED, wire: &mut outbox };
+        let mut call = Call { settings: &self.settings, now: self.now, wire: &mut outbox };
         let result = act(&mut self.end, &mut call);
         (result, outbox.0)
     }
@@ -69,7 +69,7 @@ impl End {
     /// Takes a packet: returns everything sent in reply, with its blocks, and the progress.
     pub fn take(&mut self, packet: &Packet) -> (Outbox, Progress) {
         let mut outbox = Outbox::default();
-        let mut call = Call { settings: &self.settings, now: self.now, window: Offer::UNLIMITED, wire: &mut outbox };
+        let mut call = Call { settings: &self.settings, now: self.now, wire: &mut outbox };
         let progress = self.end.receive(&mut call, packet, Metadata::default());
         (outbox, progress)
     }
