@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::common::Place;
+use super::support;
 
 /// A rack that collapses and is quick to simulate.
 const RACK: &str = r#"
@@ -224,6 +225,25 @@ fn a_budget_below_the_scenarios_own_runs_is_reported() {
     assert_eq!(advice["base"]["short_only"], true, "{advice}");
     let told = place.says(&["advise", "my.toml", "--budget", "3M", "--remedies", "rto-min"]);
     assert!(told.replace('\n', " ").contains("because the budget is too small for the scenario's own"), "{told}");
+}
+
+#[test]
+fn every_bundled_scenario_has_advice_or_is_refused_at_once() {
+    let place = Place::with(RACK);
+    let folder = support::root().join("scenarios");
+    let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    for path in entries.filter(|path| path.extension().is_some_and(|ending| ending == "toml")) {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let mut words = vec!["advise", path.to_str().unwrap(), "--budget", "1M", "--remedies", "rto-min", "--brief"];
+        if name == "web-search.toml" {
+            // Its runs with 128 servers take most of a minute.
+            words.extend(["--servers", "8"]);
+        }
+        let done = place.fanin(&words);
+        let told = String::from_utf8_lossy(&done.stderr);
+        let is_refused = done.status.code() == Some(2) && told.contains("is too small");
+        assert!(done.status.success() || is_refused, "{name}: {told}");
+    }
 }
 
 #[test]

@@ -50,19 +50,22 @@ impl<'a> Cluster<'a> {
     /// An invalid scenario.
     pub fn new(asked: &Asked<'a>, servers: Option<u32>) -> Result<Cluster<'a>, Problem> {
         let mut scenario = asked.scenario.clone();
-        if let Some(servers) = servers {
+        let mut first = first_of(&scenario, asked.read)?;
+        let most = first.points.iter().map(|at| at.settings.servers()).max();
+        let moved = servers.filter(|&servers| Some(servers) != most);
+        if let Some(servers) = moved {
             scenario.assign(&format!("--servers {servers}"), &format!("sweep.{FAN_IN}=[{servers}]"))?;
+            first = first_of(&scenario, asked.read)?;
         }
-        let first = first_of(&scenario, asked.read)?;
         let last = first.points.last().expect("a variant has a point");
         let (mut arguments, many) = (asked.arguments.clone(), last.settings.workload.kind.many_to_one());
         for coordinate in &last.point.0 {
-            let (key, shown) =
-                (if coordinate.is_fan_in() { "workload.fan_in" } else { &coordinate.key }, coordinate.shown());
-            if coordinate.is_fan_in() && many {
+            let shown = coordinate.shown();
+            if coordinate.is_fan_in() && (many || moved.is_some()) {
                 scenario.assign(&format!("--fan-in {shown}"), &format!("sweep.{FAN_IN}=[{shown}]"))?;
                 arguments.extend(["--fan-in".into(), shown]);
-            } else if first.points.len() > 1 || (coordinate.is_fan_in() && servers.is_some()) {
+            } else if first.points.len() > 1 {
+                let key = if coordinate.is_fan_in() { "workload.fan_in" } else { &coordinate.key };
                 let assignment = format!("{key}={shown}");
                 scenario.assign(&assignment, &assignment)?;
                 arguments.extend(["--set".into(), assignment]);
