@@ -210,9 +210,10 @@ export type PausedLinks = { scheme: string,
 export type Pauses = {
   /** Pauses, mean over seeds. */
   count: number,
-  /** Share of the measured time for which a sender's link was paused, mean over senders and seeds. A paused link between switches counts
-   * as one more. */
+  /** Share of the measured time for which a sender's link was paused, mean over senders and seeds. */
   share: number,
+  /** Share of the measured time for which the link between switches was paused that was so the longest, mean over seeds. */
+  switch_share: number,
   /** Links that were paused, mean over seeds. */
   links: number,
   /** Their duration, summed over links, mean over seeds. */

@@ -123,18 +123,21 @@ impl Panels<'_> {
             format!("{GREY}{}{title}{heads}{GREY:#}\n", " ".repeat(left - shown(&title)))
         };
         let has = |what: &str| variants.iter().any(|variant| lost(variant) == what);
-        let lost = match (has("drop"), has("pfc")) {
-            (true, true) => "drops or pauses (pfc)",
-            (false, true) => "pauses (pfc)",
+        let lost = match (has("drop"), has("pfc"), has("lost")) {
+            (true, true, false) => "drops or pauses (pfc)",
+            (false, true, false) => "pauses (pfc)",
+            (_, _, true) => "drops or, with PFC, pauses (lost)",
             _ => "drops",
         };
+        let pauses =
+            |row: &SummaryRow| variants.iter().any(|variant| variant.label == row.scheme && pauses(variant, row.place));
         let rounds = schemes.iter().flatten().any(|row| row.rounds + row.rounds_open > 0.0);
         let mut text = self.goodput_title() + &names + &self.panel(&schemes, &|row| format!(" {}", self.goodput(row)));
         text += "\n";
         if rounds {
             text += &self
                 .title("query time", &format!(": p99 (>: at least), with timeouts (rto), {lost} and marks per round"));
-            text += &(names.clone() + &heads("p99") + &self.panel(&schemes, &why));
+            text += &(names.clone() + &heads("p99") + &self.panel(&schemes, &|row| why(row, pauses(row))));
             if self.details {
                 let says =
                     " per run: started (all), unfinished (cut); idle periods per round: count (n), total time (idle)";
@@ -147,7 +150,7 @@ impl Panels<'_> {
             }
         } else {
             text += &self.title("fairness", &format!(" (Jain's index), with timeouts (rto), {lost} and marks per run"));
-            text += &(names + &heads("jain") + &self.panel(&schemes, &of_a_run));
+            text += &(names + &heads("jain") + &self.panel(&schemes, &|row| of_a_run(row, pauses(row))));
         }
         text
     }
@@ -206,33 +209,47 @@ impl Panels<'_> {
 
 /// The effect of a full port on packets: it drops them, or pauses their senders.
 fn lost(variant: &Variant) -> &'static str {
-    if variant.scheme.rdma().is_some() { "pfc" } else { "drop" }
+    let mut all = (0..variant.points.len()).map(|place| pauses(variant, place));
+    let first = all.next().unwrap_or(false);
+    match first {
+        _ if all.any(|other| other != first) => "lost",
+        true => "pfc",
+        false => "drop",
+    }
+}
+
+/// Whether full ports pause the workload's senders at a point.
+fn pauses(variant: &Variant, place: usize) -> bool {
+    variant.scheme.rdma().is_some() && variant.points.get(place).is_some_and(|at| at.settings.is_lossless())
 }
 
 /// The p99 of query times, then timeouts, drops and marks per round: [`COLUMN`] characters.
-fn why(row: &SummaryRow) -> String {
+fn why(row: &SummaryRow, pauses: bool) -> String {
     let p99 = match row.qct_ms.p99 {
         None => "none".into(),
         Some(p99) if row.qct_ms.is_bound("p99") => format!(">{}", time(p99).replace(' ', "")),
         Some(p99) => time(p99),
     };
-    format!("{p99:>7}{}", counts(row))
+    format!("{p99:>7}{}", counts(row, pauses))
 }
 
 /// Jain's index, then timeouts, drops and marks per run.
-fn of_a_run(row: &SummaryRow) -> String {
+fn of_a_run(row: &SummaryRow, pauses: bool) -> String {
     let jain = row.jain.map_or("none".into(), three);
-    format!("{jain:>7}{}", counts(row))
+    format!("{jain:>7}{}", counts(row, pauses))
 }
 
-fn counts(row: &SummaryRow) -> String {
+/// Timeouts, drops or pauses, and marks per round or run.
+fn counts(row: &SummaryRow, pauses: bool) -> String {
     let cell = |counter: Counter, value: f64, colour: Style| {
         let style = if value > 0.0 { colour } else { GREY };
         let text = if row.measures(counter) { count(row.a_round(value)) } else { "?".into() };
         format!("{style}{text:>5}{style:#}")
     };
-    // Ports that pause do not drop.
-    let lost = row.pauses.as_ref().map_or(row.drops, |pauses| pauses.count);
+    let lost = match pauses {
+        true => row.pauses.as_ref().map_or(0.0, |pauses| pauses.count),
+        false => row.drops,
+    };
     let counts =
         [(Counter::Timeouts, row.timeouts, BAD), (Counter::Drops, lost, NONE), (Counter::Marks, row.marks, NONE)];
     counts.map(|(counter, value, colour)| cell(counter, value, colour)).concat()

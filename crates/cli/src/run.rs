@@ -17,7 +17,7 @@ use crate::chart::header;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREY, clean, columns, three, time, wrap};
 use crate::load::{Asked, Loaded, fan_ins, load, read};
-use crate::spread::slowdown;
+use crate::spread::{deadlock, slowdown};
 use crate::stop::STOP;
 use crate::terminal::{fold, say, width};
 use crate::verdict::verdicts;
@@ -222,6 +222,7 @@ fn pauses(tables: &RunTables) -> String {
     format!("\n{BOLD}pauses{BOLD:#} of links by lossless ports\n")
         + &columns(&["link", "pauses", "together", "longest", "because of"], &rows, 1, width())
         + &more(tables.pauses.len())
+        + &tables.deadlocks.iter().map(|cycle| deadlock("the run ends", &cycle.ports, width())).collect::<String>()
 }
 
 /// Shared memories, and the ports that held them when packets were refused; empty if not measured.

@@ -231,11 +231,15 @@ pub fn pauses(axis: &Axis, summary: &Summary, width: usize) -> String {
     let head = heads(&["servers"], summary, axis, &names);
     let mut text = title("pauses", says, width) + &columns(&head, &lines, head.len() - names.len() + 1, width);
     for (row, pauses) in paused().filter(|(_, pauses)| pauses.deadlocked_runs > 0) {
-        let runs = format!("{} of {} runs of {}", pauses.deadlocked_runs, row.seeds, clean(&row.scheme));
-        let says = format!("deadlock: {runs} end with links that wait for one another: {}", clean(&pauses.deadlock));
-        text += &(wrap(&says, width, "  ") + "\n");
+        let runs = format!("{} of {} runs of {} end", pauses.deadlocked_runs, row.seeds, clean(&row.scheme));
+        text += &deadlock(&runs, &pauses.deadlock, width);
     }
     text
+}
+
+/// A line about runs that end with a cycle of paused links.
+pub fn deadlock(runs_end: &str, cycle: &str, width: usize) -> String {
+    wrap(&format!("deadlock: {runs_end} with links that wait for one another: {}", clean(cycle)), width, "  ") + "\n"
 }
 
 /// Width of the first column, the sizes.

@@ -234,14 +234,10 @@ fn every_bundled_scenario_has_advice_or_is_refused_at_once() {
     let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
     for path in entries.filter(|path| path.extension().is_some_and(|ending| ending == "toml")) {
         let name = path.file_name().unwrap().to_str().unwrap();
-        let mut words = vec!["advise", path.to_str().unwrap(), "--budget", "1M", "--remedies", "rto-min", "--brief"];
-        if name == "web-search.toml" {
-            // Its runs with 128 servers take most of a minute.
-            words.extend(["--servers", "8"]);
-        }
+        let words = ["advise", path.to_str().unwrap(), "--budget", "200k", "--remedies", "rto-min", "--brief"];
         let done = place.fanin(&words);
         let told = String::from_utf8_lossy(&done.stderr);
-        let is_refused = done.status.code() == Some(2) && told.contains("is too small");
+        let is_refused = done.status.code() == Some(2) && told.contains("is too small") && !told.contains("first run");
         assert!(done.status.success() || is_refused, "{name}: {told}");
     }
 }
@@ -385,19 +381,20 @@ fn a_lower_least_rate_shortens_pauses() {
 }
 
 #[test]
-fn headrooms_are_neither_too_small_nor_too_large() {
+fn headrooms_are_not_too_small_and_never_lowered() {
     let place = Place::sharing_runs(
         &LOSSLESS.replace("[150]", "[120]").replace("16 MiB", "28 MiB").replace("200 KB", "500 KB"),
     );
     // Two delays, two frames and the pause: 2 x 12,500 B, 2 x 1,090 B and 4 B.
     let refused = place.refuses(&["advise", "my.toml", "--set", "pfc.headroom=20 KB"]);
     assert!(refused.contains("27184 B until the pause takes effect; use at least that"), "{refused}");
-    let advice = advise(&place, &["--set", "pfc.headroom=165888 B", "--remedies", "headroom,cnp-interval"]);
-    let first = &advice["remedies"][0];
-    // And 394 quanta of 64 B, in which the other end reacts.
-    assert_eq!(first["settings"]["pfc.headroom"], "52400 B", "{first}");
-    let ([_, today], [_, with]) = (paused(&advice["today"]), paused(first));
-    assert!(with < 0.9 * today, "{with} of {today}");
+    // Six times what the simulated links need: real ones may need it.
+    let advice = advise(&place, &["--set", "pfc.headroom=165888 B"]);
+    let remedies = advice["remedies"].as_array().unwrap();
+    assert!(
+        !remedies.is_empty() && remedies.iter().all(|remedy| remedy["settings"].get("pfc.headroom").is_none()),
+        "{advice}"
+    );
 }
 
 #[test]

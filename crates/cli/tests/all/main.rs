@@ -19,6 +19,7 @@ mod handover;
 mod house;
 mod keeping;
 mod limits;
+mod matrix;
 mod on;
 mod operate;
 mod outputs;

@@ -126,6 +126,7 @@ impl Transport for QueuePair {
     type Settings = Settings;
     const REPORTS_STARTS: bool = true;
     const SHARES_ENGINE: bool = true;
+    const DEPENDS_ON_RATE: bool = true;
 
     fn new(settings: &Settings) -> QueuePair {
         QueuePair {

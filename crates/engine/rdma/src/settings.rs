@@ -1,4 +1,4 @@
-//! Settings of all ends.
+//! Settings of ends.
 
 use fanin_laws::rate::rdma::{HEADERS, Recovery};
 use fanin_laws::rate::{Kind, Law, Place, Settings as Laws};
@@ -7,7 +7,7 @@ use fanin_units::{Rate, Time};
 /// Bytes of an extended header for acknowledgements.
 const ACK: u32 = 4;
 
-/// Settings that all ends of a run share.
+/// Settings that all ends of a run on links of the same rate share.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// State of a new connection's congestion control.
@@ -20,7 +20,7 @@ pub struct Settings {
     pub payload: u32,
     /// Bytes that a packet has on the wire beyond those of IP.
     pub framing: u32,
-    /// Rate of the hosts' links.
+    /// Rate of the end's link.
     pub line: Rate,
     /// Bytes in flight at that rate, if they are limited; at a lower rate, so much less.
     pub window: Option<u64>,
@@ -53,7 +53,7 @@ pub struct Messages {
 }
 
 impl Settings {
-    /// Those of a kind with its settings, in a network with links of this rate and this round-trip time.
+    /// Those of a kind with its settings, on a link of this rate and in a network with this round-trip time.
     pub fn new(kind: Kind, laws: &Laws, place: &Place) -> Settings {
         let window = place.line.bytes_in(place.rtt);
         Settings {

@@ -7,8 +7,9 @@ use fanin_driver::{Application, Applications, Watch};
 use fanin_fabric::{Change, Fabric, Framing, HostFault, HostId};
 use fanin_tables::{RunError, RunTables};
 use fanin_transport::Transport;
-use fanin_units::Time;
+use fanin_units::{Rate, Time};
 
+use crate::by_rate::ByRate;
 use crate::engine::{self, Reached, Running};
 use crate::fetch;
 use crate::link::Departures;
@@ -30,7 +31,7 @@ const NEAR: f64 = 2e6;
 /// A run to be, over a transport `T`.
 pub struct Builder<T: Transport> {
     fabric: Fabric,
-    transport: T::Settings,
+    transport: ByRate<T>,
     config: Config,
     switches: Switches,
     departures: Departures,
@@ -62,7 +63,15 @@ impl<T: Transport> Builder<T> {
             measures_latencies: false,
         };
         let (switches, departures) = (Switches::default(), Departures::Eager);
+        let transport = ByRate::same(transport);
         Builder { fabric, transport, config, switches, departures, measures_ports: false, replay: String::new() }
+    }
+
+    /// Settings of the transport at hosts' links of other rates than the usual one: for transports that
+    /// [depend on it](Transport::DEPENDS_ON_RATE).
+    pub fn at_other_rates(mut self, usual: Rate, of: impl Fn(Rate) -> T::Settings) -> Builder<T> {
+        self.transport = ByRate::new(self.transport.usual().clone(), usual, &self.fabric, of);
+        self
     }
 
     /// The seed of every random stream of the network: jitter, faults, queue disciplines and paths.

@@ -11,6 +11,7 @@ struct Library;
 
 mod applications;
 mod builder;
+mod by_rate;
 mod calendar;
 mod conserved;
 mod engine;

@@ -275,6 +275,7 @@ impl PauseLog {
         self.open.iter().for_each(|(&(link, class), &open)| all.close(link, class, open, now));
         let row = |(&(link, class, port), sum): (&(LinkId, u8, LinkId), &Sum)| PauseRow {
             port: fabric.link_name(link),
+            tier: fabric.tier(link).into(),
             class: class.into(),
             cause: fabric.link_name(port),
             pauses: sum.pauses,

@@ -10,6 +10,7 @@ use fanin_tables::FlowKind;
 use fanin_transport::{Block, Call, Expiry, Metadata, Offer, Phase, Progress, Timer as EndpointTimer, Transport};
 use fanin_units::{Rate, Time};
 
+use crate::by_rate::ByRate;
 use crate::event::{Key, Timer};
 use crate::ideal;
 use crate::incasts::Incasts;
@@ -51,7 +52,7 @@ pub(crate) struct World<P: Probe, T: Transport> {
     pub net: Net<P>,
     pub sockets: Sockets<P::Places, T>,
     /// Settings of the transport.
-    pub transport: T::Settings,
+    pub transport: ByRate<T>,
     /// Ticks of hosts' clocks, if any.
     ticks: Option<Ticks>,
     /// Receiver algorithm of hosts, if any.
@@ -85,7 +86,7 @@ impl<P: Probe, T: Transport> World<P, T> {
     /// The world at its start.
     pub fn new(
         fabric: Fabric,
-        transport: T::Settings,
+        transport: ByRate<T>,
         config: Config,
         switches: Switches,
         departures: Departures,
@@ -104,7 +105,7 @@ impl<P: Probe, T: Transport> World<P, T> {
             net: Net::new(
                 fabric,
                 ports,
-                T::full_payload(&transport) + 100,
+                T::full_payload(transport.usual()) + 100,
                 NetOptions {
                     flow_control: switches.flow_control,
                     reports_starts: T::REPORTS_STARTS,
@@ -209,7 +210,7 @@ impl<P: Probe, T: Transport> World<P, T> {
         let mut wire =
             Uplink { link: socket.uplink, net: &mut self.net, of: PhantomData::<T>, now: self.now, peer, window };
         let recoveries = if P::ON { socket.endpoint.stats().fast_retransmits } else { 0 };
-        let mut call = Call { settings: &self.transport, now: self.now, wire: &mut wire };
+        let mut call = Call { settings: self.transport.of(socket.uplink), now: self.now, wire: &mut wire };
         let progress = socket.endpoint.receive(&mut call, &packet.packet, beside);
         let deadline = socket.endpoint.deadline();
         if deadline < socket.armed {
@@ -296,7 +297,7 @@ impl<P: Probe, T: Transport> World<P, T> {
     /// Least time in which the messages that endpoints await can arrive over the links to their hosts: payload that has not arrived does so
     /// no faster than at the links' rates, but for a packet on each.
     pub fn least_time_to_end(&self) -> Time {
-        let (fabric, full) = (&self.net.fabric, u64::from(T::full_payload(&self.transport)));
+        let (fabric, full) = (&self.net.fabric, u64::from(T::full_payload(self.transport.usual())));
         let mut missing: BTreeMap<HostId, u64> = BTreeMap::new();
         for socket in self.sockets.ends.iter().filter(|socket| socket.awaited() > 0) {
             // At most: some packets were repeated, or carried less.
@@ -426,7 +427,10 @@ impl<P: Probe, T: Transport> World<P, T> {
         let window = offered(self.receivers.as_deref(), slot);
         let (now, peer) = (self.now, slot.peer());
         let mut wire = Uplink { link: socket.uplink, net: &mut self.net, of: PhantomData::<T>, now, peer, window };
-        act(&mut socket.endpoint, &mut Call { settings: &self.transport, now: self.now, wire: &mut wire });
+        act(
+            &mut socket.endpoint,
+            &mut Call { settings: self.transport.of(socket.uplink), now: self.now, wire: &mut wire },
+        );
         self.arm(slot);
         if let Some(sent) = sent {
             self.note_sent(slot, sent);
@@ -489,11 +493,13 @@ impl<P: Probe, T: Transport> World<P, T> {
 
     /// A new endpoint at a host, whose peer is at another one.
     pub fn new_socket(&self, id: EndpointId, host: HostId, peer: HostId) -> Socket<T> {
+        let uplink = self.net.uplink_to(host, peer, id.peer());
+        let settings = self.transport.of(uplink);
         let endpoint = match id.connection().owner() {
-            Owner::WORKLOAD => T::new(&self.transport),
-            _ => T::new_background(&self.transport),
+            Owner::WORKLOAD => T::new(settings),
+            _ => T::new_background(settings),
         };
-        Socket::new(endpoint, id, self.net.uplink_to(host, peer, id.peer()))
+        Socket::new(endpoint, id, uplink)
     }
 
     /// A link fails, heals or changes its rate. Flows of hosts with several links leave one that has failed, or return.
@@ -514,10 +520,10 @@ impl<P: Probe, T: Transport> World<P, T> {
         for (slot, (host, peer)) in slots.into_iter().zip([(from, to), (to, from)]) {
             self.net.count_open(slot, host, peer);
             let down = self.net.is_down(host);
-            let endpoint = &mut self.sockets.at(slot).endpoint;
+            let Socket { endpoint, uplink, .. } = self.sockets.at(slot);
             match down {
                 true => endpoint.abort(),
-                false => endpoint.stand(&self.transport, self.now, rtt),
+                false => endpoint.stand(self.transport.of(*uplink), self.now, rtt),
             }
         }
         connection
@@ -526,7 +532,7 @@ impl<P: Probe, T: Transport> World<P, T> {
     /// Minimum time from a SYN to its SYN-ACK.
     fn handshake_time(&self, from: HostId, to: HostId) -> Time {
         let fabric = &self.net.fabric;
-        let bytes = self.net.framing.on_wire(T::opening_bytes(&self.transport)).into();
+        let bytes = self.net.framing.on_wire(T::opening_bytes(self.transport.usual())).into();
         let way = |from, to| fabric.path(from, to).map(|link| link.delay.0 + link.rate.time_for(bytes).0).sum::<u64>();
         Time(way(from, to) + way(to, from))
     }
@@ -544,8 +550,8 @@ impl<P: Probe, T: Transport> World<P, T> {
 
     /// Minimum time to send `bytes` between two hosts, alone in the network.
     pub fn ideal_time(&self, from: HostId, to: HostId, bytes: u64) -> Time {
-        let payload = T::full_payload(&self.transport);
-        let header = T::header_bytes(&self.transport);
+        let payload = T::full_payload(self.transport.usual());
+        let header = T::header_bytes(self.transport.usual());
         let on_wire = |payload: u32| self.net.framing.on_wire(payload + header);
         ideal::time(&self.net.fabric, from, to, bytes, payload, on_wire)
     }

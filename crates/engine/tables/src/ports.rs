@@ -123,6 +123,8 @@ table! {
     PauseRow in "pauses" {
         /// Both ends of the paused link, as in `ports`.
         port: String,
+        /// Its tier, as in `ports`: `host up` for a host's own link.
+        tier: String,
         /// The paused class of service, 0 to 7.
         class: u64,
         /// Port of the pausing switch to which the packet went that caused the pause.

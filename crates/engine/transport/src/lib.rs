@@ -42,7 +42,7 @@ pub use state::{Expiry, Phase, Stats, Timer, Waits, Written};
 /// Arguments of every call that may send.
 #[derive(Debug)]
 pub struct Call<'a, S, W: Wire> {
-    /// Settings, the same at every call: the driver keeps them, so that an end stays small.
+    /// Settings of the end, the same at every call on a link: the driver keeps them, so that an end stays small.
     pub settings: &'a S,
     /// The time.
     pub now: Time,
@@ -100,7 +100,7 @@ pub enum SendLimit {
 
 /// One end of a connection.
 pub trait Transport: Sized + Send + 'static {
-    /// Settings shared by all ends of a run.
+    /// Settings shared by all ends of a run, or by those on links of a rate.
     type Settings: Clone + Send;
 
     /// Whether the driver reports that packets begin to leave: [`started`](Transport::started).
@@ -109,6 +109,9 @@ pub trait Transport: Sized + Send + 'static {
     /// Whether small and large runs share one engine, which looks whether to prefetch memory: faster to compile, but packets that cost
     /// little would cost 2 % more.
     const SHARES_ENGINE: bool = false;
+
+    /// Whether an end's settings depend on the rate of its host's link.
+    const DEPENDS_ON_RATE: bool = false;
 
     /// Whether ends take turns at their host: [`take_turn`](Transport::take_turn).
     const TAKES_TURNS: bool = false;

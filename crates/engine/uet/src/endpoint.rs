@@ -125,6 +125,7 @@ impl Transport for Endpoint {
     type Settings = Settings;
     const REPORTS_STARTS: bool = true;
     const SHARES_ENGINE: bool = true;
+    const DEPENDS_ON_RATE: bool = true;
     const TAKES_TURNS: bool = true;
     const SPRAYS: bool = true;
 

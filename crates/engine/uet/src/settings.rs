@@ -1,10 +1,10 @@
-//! Settings of all ends.
+//! Settings of ends.
 
 use fanin_laws::uet::transport::HEADERS;
 use fanin_laws::uet::{Kind, Place, Settings as Laws};
 use fanin_units::Time;
 
-/// Settings that all ends of a run share.
+/// Settings that all ends of a run on links of the same rate share.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The congestion control, its settings, and the network.

@@ -48,27 +48,29 @@ impl<'a> Current<'a> {
         let needs = own.packets(own.at().settings.workload.duration);
         let Some(mut short) = own.shortened(length)? else {
             let trial = tried(&own, budget.left() / 10, budget, begun)?;
-            let standing = standing(&own, &trial).ok_or(AdviceError::Stopped)?;
+            let standing = standing(&own, &trial).ok_or_else(|| budget.refused())?;
             return Ok(Current { cluster: own, trial, standing, shortened: None, short_only: false });
         };
         if OWN_RUNS_LEAST * needs > half {
             let trial = tried(&short, half / 5, budget, begun)?;
-            let standing = standing(&short, &trial).ok_or(AdviceError::Stopped)?;
+            let standing = standing(&short, &trial).ok_or_else(|| budget.refused())?;
             return Ok(Current { cluster: short, trial, standing, shortened: Some(length), short_only: true });
         }
         let whole = tried(&own, half, budget, begun)?;
-        let standing = standing(&own, &whole).ok_or(AdviceError::Stopped)?;
+        let standing = standing(&own, &whole).ok_or_else(|| budget.refused())?;
         let mut length = length;
         loop {
             let trial = tried(&short, budget.left() / 5, budget, &mut |_, _| {})?;
+            // Without a run, the scenario's own have spent the budget.
+            let has_run = !trial.runs.is_empty();
             let longer = Time(length.0.saturating_mul(2));
-            if agree(&whole, &trial) || RUNS_LEAST * own.packets(longer) > budget.left() {
+            if has_run && (agree(&whole, &trial) || RUNS_LEAST * own.packets(longer) > budget.left()) {
                 return Ok(Current { cluster: short, trial, standing, shortened: Some(length), short_only: false });
             }
             length = longer;
             short = match own.shortened(length)? {
-                Some(longer) => longer,
-                None => {
+                Some(longer) if has_run => longer,
+                _ => {
                     budget.change_length(&whole);
                     return Ok(Current { cluster: own, trial: whole, standing, shortened: None, short_only: false });
                 }

@@ -117,7 +117,7 @@ impl Change {
 }
 
 /// Words of `--remedies` with their meanings.
-pub const FAMILIES: [(&str, &str); 44] = [
+pub const FAMILIES: [(&str, &str); 43] = [
     ("rto-min", "the minimum retransmission timeout"),
     ("initial-window", "the initial window of a connection"),
     ("delayed-ack", "an ACK for every segment"),
@@ -138,7 +138,6 @@ pub const FAMILIES: [(&str, &str); 44] = [
     ("min-rate", "the least rate of an RDMA sender"),
     ("cnp-interval", "the interval of congestion notifications (DCQCN)"),
     ("pfc-alpha", "the share of unused memory that a link may fill before it is paused"),
-    ("headroom", "memory for packets that arrive after a pause"),
     ("trim-queue", "the queue above which ports trim"),
     ("trim-marks", "the part of its queue from which a trimming port marks"),
     ("delay-target", "the queueing delay that senders aim at (NSCC)"),

@@ -80,7 +80,7 @@ mod tests {
             (&[("tcp.rto_min", "5 ms"), ("switch.alpha", "8")], None),
             (&[("ecn_ramp.k_min", "100 KB"), ("ecn_ramp.k_max", "400 KB")], None),
             (&[("dcqcn.min_rate", "1/1000"), ("dcqcn.cnp_interval", "50 us")], None),
-            (&[("pfc.alpha", "1/4"), ("pfc.headroom", "52396 B")], None),
+            (&[("pfc.alpha", "1/4")], None),
             (&[("rdma.payload", "4 KiB")], None),
             (&[("trimming.low", "10 %"), ("trimming.high", "40 %")], None),
             (&[("uet.ack_after", "0 B"), ("trimming.queue", "356900 B")], None),

@@ -12,8 +12,10 @@ use fanin_tables::RunTables;
 use fanin_units::Bytes;
 use serde::Serialize;
 
+use crate::advice::AdviceError;
 use crate::cluster::{Cluster, round};
 use crate::remedy::Change;
+use crate::search::too_small;
 
 /// Links that a data packet and its ACK cross in a star.
 const HOPS_A_PACKET: u64 = 4;
@@ -139,7 +141,7 @@ impl Trial {
 pub struct Paused {
     /// Their number.
     pub count: f64,
-    /// Share of the time for which a server's link is paused, mean over servers. A paused link between switches counts as one more.
+    /// Share of the time for which a server's link is paused, mean over servers.
     pub share: f64,
 }
 
@@ -184,15 +186,16 @@ pub struct PacketBudget<'a, 'b> {
     /// The part of the budget that is reserved for later work.
     kept_back: u64,
     spent: u64,
-    /// Cost of the most expensive run so far, the estimate for others.
+    /// Cost of the most expensive run of this length so far, the estimate for others, and of any length.
     dearest: u64,
+    largest: u64,
     stop: &'a dyn Fn() -> bool,
 }
 
 impl<'a, 'b> PacketBudget<'a, 'b> {
     /// A budget of this many data packets; checks `stop` between batches.
     pub fn new(session: Session<'b>, budget: u64, stop: &'a dyn Fn() -> bool) -> PacketBudget<'a, 'b> {
-        PacketBudget { session, budget, kept_back: 0, spent: 0, dearest: 0, stop }
+        PacketBudget { session, budget, kept_back: 0, spent: 0, dearest: 0, largest: 0, stop }
     }
 
     /// Packets available now: the budget minus those spent and reserved.
@@ -208,6 +211,11 @@ impl<'a, 'b> PacketBudget<'a, 'b> {
     /// Runs from here on have the length of a trial's, so that the cost of others is no estimate for them.
     pub fn change_length(&mut self, trial: &Trial) {
         self.dearest = trial.runs.iter().map(|run| cost(&run.tables)).max().unwrap_or(0);
+    }
+
+    /// Why a run was not made: it was to stop, or the budget is spent.
+    pub fn refused(&self) -> AdviceError {
+        if (self.stop)() { AdviceError::Stopped } else { too_small(self.budget, self.largest) }
     }
 
     /// Packets spent.
@@ -273,6 +281,7 @@ impl<'a, 'b> PacketBudget<'a, 'b> {
             let cost = cost(&run.tables);
             self.spent += cost;
             self.dearest = self.dearest.max(cost);
+            self.largest = self.largest.max(cost);
         }
         Ok(done)
     }

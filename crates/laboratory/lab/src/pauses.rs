@@ -14,9 +14,10 @@ figures! {
     Pauses {} {
         /// Pauses, mean over seeds.
         count: f64, "count";
-        /// Share of the measured time for which a sender's link was paused, mean over senders and seeds. A paused link between switches counts
-        /// as one more.
+        /// Share of the measured time for which a sender's link was paused, mean over senders and seeds.
         share: f64, "share";
+        /// Share of the measured time for which the link between switches was paused that was so the longest, mean over seeds.
+        switch_share: f64, "share";
         /// Links that were paused, mean over seeds.
         links: f64, "count";
         /// Their duration, summed over links, mean over seeds.
@@ -41,10 +42,24 @@ figures! {
 /// Pauses that take at least this share of senders' time impair a cluster.
 pub(crate) const HELD_BACK: f64 = 0.1;
 
-/// Duration of pauses per sender, as a share of a run's measured time.
+/// Share of a run's measured time for which each paused link was paused, of hosts or between switches: that of its class with most.
+fn shares(tables: &RunTables, of_hosts: bool) -> Vec<f64> {
+    let mut by_class: BTreeMap<(&str, u64), u64> = BTreeMap::new();
+    for row in tables.pauses.iter().filter(|row| (row.tier == "host up") == of_hosts) {
+        *by_class.entry((&row.port, row.class)).or_default() += row.paused_ps;
+    }
+    let mut by_link: BTreeMap<&str, u64> = BTreeMap::new();
+    for ((port, _), paused) in by_class {
+        let most = by_link.entry(port).or_default();
+        *most = paused.max(*most);
+    }
+    by_link.into_values().map(|paused| paused as f64 / tables.totals.measured_ps.max(1) as f64).collect()
+}
+
+/// Share of a run's measured time for which a sender's link was paused, mean over senders, or over their links if more were paused.
 pub fn paused_share(tables: &RunTables, senders: u32) -> f64 {
-    let paused: u64 = tables.pauses.iter().map(|row| row.paused_ps).sum();
-    paused as f64 / f64::from(senders.max(1)) / tables.totals.measured_ps.max(1) as f64
+    let shares = shares(tables, true);
+    shares.iter().sum::<f64>() / shares.len().max(senders as usize).max(1) as f64
 }
 
 /// The pauses of a point with this many senders; `None` if there were none.
@@ -64,9 +79,12 @@ pub(crate) fn pauses(runs: &[&RunTables], senders: u32) -> Option<Pauses> {
         links.len() as u64
     };
     let ms = |ps: f64| six_digits(ps / 1e9);
+    let mean =
+        |of: &dyn Fn(&RunTables) -> f64| six_digits(runs.iter().map(|run| of(run)).sum::<f64>() / runs.len() as f64);
     Some(Pauses {
         count: a_run(count),
-        share: six_digits(runs.iter().map(|run| paused_share(run, senders)).sum::<f64>() / runs.len() as f64),
+        share: mean(&|run| paused_share(run, senders)),
+        switch_share: mean(&|run| shares(run, false).into_iter().fold(0.0, f64::max)),
         links: a_run(runs.iter().map(|run| links(run)).sum()),
         paused_ms: ms(sum(|row| row.paused_ps) as f64 / runs.len() as f64),
         longest_ms: ms(all().map(|row: &PauseRow| row.longest_ps).max()? as f64),
@@ -87,10 +105,23 @@ mod tests {
 
     #[test]
     fn pauses_count_by_the_time_that_a_sender_loses() {
-        let row = |paused_ps| PauseRow { paused_ps, pauses: 1, ..PauseRow::default() };
-        let mut tables = RunTables { pauses: vec![row(3_000), row(1_000)], ..RunTables::default() };
+        let row = |port: &str, tier: &str, class, paused_ps| PauseRow {
+            port: port.into(),
+            tier: tier.into(),
+            class,
+            paused_ps,
+            pauses: 1,
+            ..PauseRow::default()
+        };
+        // Two causes pause host a, one of them while its other class is paused as well.
+        let hosts = [("a>s", 3, 2_000), ("a>s", 3, 1_000), ("a>s", 4, 500), ("b>s", 3, 1_000)];
+        let mut pauses: Vec<PauseRow> = hosts.map(|(port, class, ps)| row(port, "host up", class, ps)).into();
+        pauses.extend([("s>t", 9_000), ("t>s", 4_000)].map(|(port, ps)| row(port, "leaf up", 3, ps)));
+        let mut tables = RunTables { pauses, ..RunTables::default() };
         tables.totals.measured_ps = 10_000;
         assert_eq!(paused_share(&tables, 4), 0.1, "4 ns of pauses over four senders in 10 ns");
+        assert_eq!(paused_share(&tables, 1), 0.2, "over both paused links");
+        assert_eq!(super::pauses(&[&tables], 4).map(|found| (found.share, found.switch_share)), Some((0.1, 0.9)));
         assert_eq!(paused_share(&RunTables::default(), 4), 0.0);
     }
 

@@ -52,6 +52,7 @@ impl Transport for Endpoint {
     type Settings = Settings;
     const REPORTS_STARTS: bool = QueuePair::REPORTS_STARTS;
     const SHARES_ENGINE: bool = true;
+    const DEPENDS_ON_RATE: bool = QueuePair::DEPENDS_ON_RATE;
 
     fn new(settings: &Settings) -> Endpoint {
         Endpoint::Rdma(QueuePair::new(&settings.rdma))

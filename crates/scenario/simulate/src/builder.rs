@@ -11,7 +11,7 @@ use fanin_spec::{Packets, RateBased, RunSpec, TrafficClass, TrimBased};
 use fanin_tcp::Endpoint as TcpEndpoint;
 use fanin_transport::{Class, Transport};
 use fanin_uet::Endpoint as UetEndpoint;
-use fanin_units::Time;
+use fanin_units::{Rate, Time};
 
 use crate::beside::{Endpoint, Settings};
 use crate::ports::SpecPorts;
@@ -84,15 +84,15 @@ pub(crate) fn tcp(spec: &RunSpec) -> Builder<TcpEndpoint> {
 
 /// RDMA over lossless ports, or over ports that drop, as a spec describes it.
 pub(crate) fn rdma(spec: &RunSpec, kind: RateBased) -> Builder<QueuePair> {
-    of_rdma(spec, rdma_settings(spec, kind))
+    of_rdma(spec, |line| rdma_settings(spec, kind, line))
 }
 
 /// RDMA beside TCP in the background, as a spec and its background describe them.
 pub(crate) fn rdma_beside_tcp(spec: &RunSpec, kind: RateBased, background: &RunSpec) -> Builder<Endpoint> {
-    of_rdma(spec, Settings { rdma: rdma_settings(spec, kind), tcp: tcp_settings(background) })
+    of_rdma(spec, |line| Settings { rdma: rdma_settings(spec, kind, line), tcp: tcp_settings(background) })
 }
 
-fn of_rdma<T: Transport>(spec: &RunSpec, transport: T::Settings) -> Builder<T> {
+fn of_rdma<T: Transport>(spec: &RunSpec, transport: impl Fn(Rate) -> T::Settings) -> Builder<T> {
     let is_lossy = spec.settings.is_lossy_rdma(&spec.scheme);
     let switches = match spec.settings.has_classes() {
         true => with_classes(spec, Switches::default()),
@@ -101,7 +101,7 @@ fn of_rdma<T: Transport>(spec: &RunSpec, transport: T::Settings) -> Builder<T> {
             Switches { by_class: true, flow_control, ..Switches::default() }
         }
     };
-    let builder = builder(spec, transport, switches);
+    let builder = at_all_rates(spec, transport, switches);
     if is_lossy { builder.measure_pairs() } else { builder }
 }
 
@@ -132,7 +132,13 @@ fn with_classes(spec: &RunSpec, switches: Switches) -> Switches {
 pub(crate) fn uet(spec: &RunSpec, kind: TrimBased) -> Builder<UetEndpoint> {
     let adaptive = spec.settings.laws.uet.uet.spraying == Spraying::Adaptive;
     let switches = Switches { trims: true, by_class: true, adaptive, ..Switches::default() };
-    builder(spec, uet_settings(spec, kind), switches)
+    at_all_rates(spec, |line| uet_settings(spec, kind, line), switches)
+}
+
+/// The builder of a spec over a transport whose ends follow the rates of their links.
+fn at_all_rates<T: Transport>(spec: &RunSpec, of: impl Fn(Rate) -> T::Settings, switches: Switches) -> Builder<T> {
+    let usual = spec.settings.link.rate;
+    builder(spec, of(usual), switches).at_other_rates(usual, of)
 }
 
 /// Priority flow control of a spec's switches.

@@ -69,6 +69,10 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         says: "`[pfc]`: switches of RDMA schemes pause the links by which they fill (docs/rdma.md)",
     },
     Elsewhere {
+        names: &["nvlink", "nvswitch"],
+        says: "`fabric.kind = \"rails\"` links the GPUs of a machine at `fabric.machine_rate` (docs/collectives.md)",
+    },
+    Elsewhere {
         names: &["torus", "slimfly", "topology"],
         says: "`fabric.kind = \"edges\"` is any network of switches, given by its links (`fabric.edges`); packets take its shortest paths only",
     },
@@ -221,17 +225,17 @@ pub const LIMITS: &[Limit] = &[
     },
     Limit {
         name: "collectives",
-        also: &["nccl", "mpi", "all-gather", "reduce-scatter", "nvlink"],
+        also: &["nccl", "mpi", "all-gather", "reduce-scatter"],
         missing: "collectives other than all-reduce, all-to-all, and in a trace all-gather and reduce-scatter, and libraries that choose among algorithms",
-        so: "results do not show links inside a server; several collectives at once, and overlap with computation, need a trace (`workload.kind = \"trace\"`)",
+        so: "several collectives at once, and overlap with computation, need a trace (`workload.kind = \"trace\"`)",
         near: "workload.kind = \"all-reduce\" has rings, trees and halving-doubling, \"all-to-all\" measured matrices, \"pulls\" a trace of requests; a list of flows replays any trace",
     },
     Limit {
         name: "several-links",
         also: &["multi-rail"],
-        missing: "links inside a server, and applications that choose among a host's links; a flow keeps the link that its hash selects, whatever the load",
-        so: "results do not show traffic between the network cards of a server, or collectives that keep each card's traffic on its rail",
-        near: "a host on several edges (fabric.kind = \"edges\") has as many links; or model each card as a host of its own, on the switch of its rail",
+        missing: "applications that choose among a host's links; a flow keeps the link that its hash selects, whatever the load",
+        so: "results do not show libraries that balance their traffic among a host's network cards",
+        near: "a host on several edges (fabric.kind = \"edges\") has as many links; in fabric.kind = \"rails\" each GPU is a host on the switch of its rail, with links to the others of its machine (`fabric.machine_rate`)",
     },
     Limit {
         name: "cut-through",

@@ -1,7 +1,7 @@
 //! Commands for switches, SONiC's and Arista's EOS; untested on hardware.
 
 use fanin_spec::{Settings, Share, TrimBased};
-use fanin_units::{Bytes, QueueSize};
+use fanin_units::QueueSize;
 
 use super::{Line, Lines, Saved, Syntax, Today, Where};
 use crate::remedy::{ALPHAS, Change, PFC_ALPHAS};
@@ -159,61 +159,23 @@ impl Lines {
         self.note("SONiC's dynamic_th is an exponent of two: 3 is an alpha of 8.");
     }
 
-    /// When a switch pauses a link, and the memory for packets that still arrive.
+    /// When a switch pauses a link.
     pub(super) fn lossless(&mut self, change: &Change, today: &Settings, eos: bool) {
-        let exponent = change.value("pfc.alpha").and_then(|value| PFC_ALPHAS.iter().find(|(alpha, _)| *alpha == value));
-        let headroom = change.value("pfc.headroom").and_then(|text| text.parse::<Bytes>().ok());
-        if exponent.is_none() && headroom.is_none() {
-            return;
-        }
+        let of_value = |value| PFC_ALPHAS.iter().find(|(alpha, _)| *alpha == value);
+        let Some((alpha, exponent)) = change.value("pfc.alpha").and_then(of_value) else { return };
         self.touch("every flow of the lossless class through the switch");
         if eos {
-            let settings =
-                [("alpha", exponent.map(|(alpha, _)| (*alpha).into())), ("headroom", headroom.map(|b| b.to_string()))];
-            for (what, value) in settings.iter().filter_map(|(what, value)| Some((what, value.as_ref()?))) {
-                let line =
-                    format!("# no public command: {what} of {value} for the lossless priority group of every port");
-                self.apply.push(Line { place: Where::Switch, syntax: Syntax::Eos, line });
-            }
+            let line = format!("# no public command: alpha of {alpha} for the lossless priority group of every port");
+            self.apply.push(Line { place: Where::Switch, syntax: Syntax::Eos, line });
             return;
         }
-        const PROFILE: &str = "PROFILE=pg_lossless_100000_5m_profile  # the profile of the lossless priority group: mmuconfig -l lists them";
-        if let Some((alpha, exponent)) = exponent {
-            let what = format!("# dynamic threshold: alpha of {alpha} for what a port receives of the lossless class");
-            let alpha = today.laws.rates.pfc.alpha.in_q(16);
-            let of = |(text, _): &&(&str, i32)| text.parse::<Share>().map(|share| share.in_q(16)) == Ok(alpha);
-            let now = PFC_ALPHAS.iter().find(of).map(|(_, exponent)| exponent.to_string());
-            let today = now.map(|value| Today { now: "$NOW", value, key: "pfc.alpha (this exponent of two)" });
-            self.dynamic_threshold(&what, PROFILE, *exponent, today);
-        }
-        if let Some(Bytes(bytes)) = headroom {
-            self.headroom(PROFILE, bytes, today.headrooms().map(|(has, _)| has));
-        }
-    }
-
-    /// SONiC's headroom of a priority group.
-    fn headroom(&mut self, profile: &str, bytes: u64, today: Option<u64>) {
-        self.with(Where::Switch, profile);
-        let now = "sonic-db-cli CONFIG_DB HGET \"BUFFER_PROFILE|$PROFILE\" xoff";
-        let saved = Saved {
-            place: Where::Switch,
-            file: "/run/fanin-xoff-$PROFILE",
-            get: &format!("NOW=$({now})"),
-            text: "\"config buffer profile set $PROFILE --xoff $NOW\"",
-            ours: "config buffer profile set $PROFILE --xoff [0-9][0-9]*",
-            load: "sh",
-            today: today.map(|bytes| Today { now: "$NOW", value: bytes.to_string(), key: "pfc.headroom (bytes)" }),
-        };
-        self.change(&saved, &format!("config buffer profile set \"$PROFILE\" --xoff {bytes}"));
-        self.verify(Where::Switch, format!("{now} | grep -x {bytes}"));
-        self.note(
-            "SONiC has `config buffer profile` in its dynamic buffer model, for profiles that override the headroom; with the traditional \
-             model, write xoff of BUFFER_PROFILE into config_db.json and reload it.",
-        );
-        self.note(
-            "The headroom includes what arrives while a link's other end reacts to a pause, by the limits of IEEE 802.3, 31B.3.7. Add the \
-             switch's own delays (its vendor's figure), or it drops packets.",
-        );
+        let what = format!("# dynamic threshold: alpha of {alpha} for what a port receives of the lossless class");
+        let profile = "PROFILE=pg_lossless_100000_5m_profile  # the profile of the lossless priority group: mmuconfig -l lists them";
+        let alpha = today.laws.rates.pfc.alpha.in_q(16);
+        let of_today = |(text, _): &&(&str, i32)| text.parse::<Share>().map(|share| share.in_q(16)) == Ok(alpha);
+        let now = PFC_ALPHAS.iter().find(of_today).map(|(_, exponent)| exponent.to_string());
+        let today = now.map(|value| Today { now: "$NOW", value, key: "pfc.alpha (this exponent of two)" });
+        self.dynamic_threshold(&what, profile, *exponent, today);
     }
 
     /// The queue above which a port trims.

@@ -8,16 +8,6 @@ use super::{Effort, PFC_ALPHAS, Ranges};
 /// Payload of a full packet with the largest MTU of RoCE.
 const LARGEST_PAYLOAD: Bytes = Bytes(4_096);
 
-/// Bytes that a link carries while its other end reacts to a pause, in quanta of 512 bits, by Gbit/s (IEEE 802.3, 31B.3.7). Simulated ends
-/// react at once.
-const RESPONSE_QUANTA: [(u64, u64); 7] =
-    [(10, 67), (25, 80), (40, 118), (50, 147), (100, 394), (200, 453), (u64::MAX, 905)];
-
-fn response_bytes(rate: Rate) -> u64 {
-    let quanta = RESPONSE_QUANTA.iter().find(|(gbps, _)| rate.0.div_ceil(1_000_000_000) <= *gbps);
-    quanta.map_or(0, |(_, quanta)| quanta * 512 / 8)
-}
-
 impl Ranges<'_> {
     pub(super) fn rdma(&mut self, own: RateBased) {
         if self.scheme.discipline == Discipline::EcnRamp {
@@ -86,14 +76,6 @@ impl Ranges<'_> {
             let says = format!("PFC alpha of {alpha} at the switch");
             self.add("pfc-alpha", Effort::Switch, says, &[("pfc.alpha", (*alpha).into())]);
         }
-        let s = self.s;
-        let rates = [Some(s.link.rate), s.link.client_rate.0, s.fabric.uplink_rate.0];
-        let response = rates.into_iter().flatten().map(response_bytes).max().unwrap_or(0);
-        if let Some((_, needs)) = s.headrooms().filter(|(has, needs)| *has > needs + response) {
-            let enough = Bytes(needs + response).to_string();
-            let says = format!("a headroom of {enough} for each link, no more than it needs");
-            self.add("headroom", Effort::Switch, says, &[("pfc.headroom", enough)]);
-        }
     }
 
     /// Other algorithms, which no network card has as a setting.
@@ -108,16 +90,5 @@ impl Ranges<'_> {
                 self.not_available(word, word.into(), says);
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn links_need_headroom_until_their_other_end_reacts() {
-        let of = |gbps: u64| response_bytes(Rate(gbps * 1_000_000_000));
-        assert_eq!([of(10), of(25), of(100), of(400)], [4_288, 5_120, 25_216, 57_920]);
     }
 }

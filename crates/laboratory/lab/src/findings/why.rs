@@ -2,6 +2,7 @@
 
 use fanin_spec::Variant;
 use fanin_tables::{Cause, Counter};
+use fanin_units::Bytes;
 
 use super::finding::Seen;
 use super::judgement::{FAR, explains, judged};
@@ -23,7 +24,7 @@ pub(super) fn why(row: &SummaryRow, variant: &Variant, seen: Option<&Seen>) -> S
                 true => format!(", after {} timeouts per run", count(row.timeouts)),
                 false => String::new(),
             };
-            format!(" No round ended{waited}{timeouts}.{}", idle(row)) + &unmeasured(row)
+            format!(" No round ended{waited}{timeouts}.{}", idle(row)) + &paused(row) + &unmeasured(row)
         }
     }
 }
@@ -46,6 +47,13 @@ pub(super) fn room(row: &SummaryRow, variant: &Variant) -> String {
     };
     let held = row.queue_max_bytes as f64;
     let share = 100.0 * held / settings.in_bytes(buffer).max(1) as f64;
+    if variant.scheme.uet().is_some() && share > 100.0 {
+        let held = Bytes(row.queue_max_bytes);
+        return format!(
+            " The queue at the client's port, with headers of trimmed packets, peaked at {held}. It trims beyond {}.",
+            shown(buffer)
+        );
+    }
     format!(" The queue at the client's port peaked at {} % of its {}.", three(share), shown(buffer))
 }
 
@@ -185,8 +193,12 @@ fn idle(row: &SummaryRow) -> String {
 /// Pauses of lossless ports, with the port that caused most of them.
 pub(super) fn paused(row: &SummaryRow) -> String {
     let Some(pauses) = row.pauses.as_ref().filter(|pauses| pauses.count > 0.0) else { return String::new() };
+    let deadlock = match pauses.deadlocked_runs {
+        0 => String::new(),
+        runs => format!(" {runs} of {} runs end in a deadlock of links that wait for one another.", row.seeds),
+    };
     format!(
-        " Switches pause links {} times per run, for {} % of senders' time, most often because of {}.",
+        " Switches pause links {} times per run, for {} % of senders' time, most often because of {}.{deadlock}",
         count(pauses.count),
         three(100.0 * pauses.share),
         pauses.cause

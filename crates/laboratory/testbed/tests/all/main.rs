@@ -58,7 +58,7 @@ fn small_buffers_drop_packets_that_are_retransmitted() {
     assert!(tables.totals.drops > 0, "{:?}", tables.totals);
     assert!(tables.totals.retransmits > 0, "{:?}", tables.totals);
     // Whole responses are lost, so the client waits for timers.
-    let timers = [Cause::Rto, Cause::Tlp];
+    let timers = [Cause::Rto, Cause::Tlp, Cause::Reordering];
     let waits: Vec<&StallRow> = tables.stalls.iter().filter(|stall| timers.contains(&stall.cause)).collect();
     assert!(waits.iter().any(|stall| stall.took_ps > 10_000_000_000), "{:?}", tables.stalls);
 }

@@ -27,6 +27,7 @@ mod many_switches;
 mod mapreduce;
 mod no_effect;
 mod occupancy;
+mod path_rates;
 mod pause;
 mod physics;
 mod pools;
