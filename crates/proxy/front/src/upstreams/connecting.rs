@@ -87,7 +87,7 @@ impl<S> Upstreams<S> {
     /// Closes the connection of a server. One with a change is watched until the server has executed it, or never will.
     pub fn close<N: Net<Socket = S>>(&mut self, server: usize, context: &mut Context<N>) -> Left {
         let from = &self.servers[server];
-        let is_watched = self.fails_over(server) && from.is_open() && from.has_changes();
+        let is_watched = self.has_phases(server) && from.is_open() && from.has_changes();
         let held = is_watched.then(|| from.state_of_all().unfinished());
         let random = context.random();
         let (socket, asked) = self.servers[server].close(context.now, random);

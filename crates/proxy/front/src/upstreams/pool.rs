@@ -172,7 +172,7 @@ impl Pool {
 
     /// Whether others answer for a server that is down.
     pub fn fails_over(&self) -> bool {
-        self.shared.failover.is_some()
+        self.shared.failover.as_ref().is_some_and(|failover| failover.replaces())
     }
 
     /// Whether keys have replicas.

@@ -110,9 +110,8 @@ pub struct Server<S> {
     ending: bool,
     /// It has failed repeatedly, and has not yet responded to a probe.
     is_doubtful: bool,
-    /// It is not in use: other servers answer for it, or nobody. While it joins, it deletes keys that change.
-    is_out: bool,
-    joins: bool,
+    /// Unless it is up, other servers answer for it, or nobody. While it joins, it deletes keys that change.
+    phase: Phase,
     /// It has answered this thread.
     has_answered: bool,
     out: Outgoing,
@@ -154,8 +153,7 @@ impl<S> Server<S> {
             rest: Buffer::default(),
             ending: false,
             is_doubtful: false,
-            is_out: false,
-            joins: false,
+            phase: Phase::Up,
             has_answered: false,
             out: Outgoing::default(),
             marked: false,
@@ -217,7 +215,7 @@ impl<S> Server<S> {
     /// State for operators.
     pub fn state(&self) -> &'static str {
         match self.state {
-            _ if self.is_out => "away",
+            _ if self.is_out() => "away",
             State::Open(_) if self.is_doubtful => "probing",
             State::Open(_) if self.is_busy => "busy",
             State::Open(_) => "up",
@@ -428,7 +426,7 @@ impl<S> Server<S> {
     /// Whether clients' requests may be queued here.
     fn takes_requests(&self) -> bool {
         let is_open = matches!(self.state, State::Open(_) | State::Opening { waits: true, .. });
-        is_open && !self.is_doubtful && !self.is_out
+        is_open && !self.is_doubtful && !self.is_out()
     }
 
     /// Whether it accepts a request of a client with this load, and of its tenant; or why not.
@@ -438,7 +436,7 @@ impl<S> Server<S> {
             (Some(_), State::Down { until }) if ![AT_ONCE, Nanos::MAX].contains(until) => {
                 return Err(ServerError::Down);
             }
-            _ if self.is_out => return Err(ServerError::Down),
+            _ if self.is_out() => return Err(ServerError::Down),
             (Some(alone), _) => {
                 let of_tenant = alone.iter().filter(|(ask, _)| ask.tenant == tenant).count();
                 let free = MOST_ALONE.saturating_sub(alone.len());
@@ -560,7 +558,12 @@ impl<S> Server<S> {
 
     /// Whether it is not in use.
     pub fn is_out(&self) -> bool {
-        self.is_out
+        self.phase != Phase::Up
+    }
+
+    /// The phase that it follows.
+    pub fn phase(&self) -> Phase {
+        self.phase
     }
 
     /// Whether it has never answered this thread.
@@ -570,14 +573,13 @@ impl<S> Server<S> {
 
     /// Whether it is not in use, but deletes keys that change.
     pub fn takes_deletions(&self) -> bool {
-        self.joins && self.is_open()
+        self.phase == Phase::Joining && self.is_open()
     }
 
     /// Follows a phase. If it is in use again, requests wait for the connection.
     pub fn follow(&mut self, phase: Phase) {
-        let is_out = phase != Phase::Up;
-        self.joins = phase == Phase::Joining;
-        if std::mem::replace(&mut self.is_out, is_out) && !is_out && matches!(self.state, State::Down { .. }) {
+        let was_out = std::mem::replace(&mut self.phase, phase) != Phase::Up;
+        if was_out && !self.is_out() && matches!(self.state, State::Down { .. }) {
             self.backoff = Backoff::default();
             self.state = State::Down { until: if self.is_second() { Nanos::MAX } else { AT_ONCE } };
         }
