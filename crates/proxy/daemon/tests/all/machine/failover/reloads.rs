@@ -14,7 +14,7 @@ impl Case {
     }
 
     /// Phase of the server with this number, wherever the settings list it.
-    fn phase_of(&self, server: usize) -> &'static str {
+    pub(super) fn phase_of(&self, server: usize) -> &'static str {
         let edition = self.shared.edition();
         let numbers = edition.settings.pools[0].servers.iter().map(number);
         let place = numbers.into_iter().position(|number| number == server).unwrap();
@@ -23,14 +23,15 @@ impl Case {
         phase
     }
 
-    /// The first server of a key.
-    fn server_of(&self, key_number: usize) -> usize {
+    /// The first server of each key.
+    pub(super) fn servers_of_keys(&self) -> [usize; KEYS] {
         let pool = &self.shared.edition().settings.pools[0];
-        number(&pool.servers[pool.router().server(key(key_number).as_bytes())])
+        let router = pool.router();
+        std::array::from_fn(|of| number(&pool.servers[router.server(key(of).as_bytes())]))
     }
 
     /// Writes a version of every key by a thread; returns the responses.
-    fn writes(&mut self, thread: usize, version: u64) -> Vec<String> {
+    pub(super) fn writes(&mut self, thread: usize, version: u64) -> Vec<String> {
         let line = |number| format!("set {} 0 0 1\r\n{version}\r\n", key(number));
         (0..KEYS).map(|number| self.answer(thread, &line(number))).collect()
     }
@@ -51,7 +52,7 @@ impl Case {
 }
 
 /// Number of a server of the settings.
-fn number(server: &fanin_daemon::settings::Server) -> usize {
+pub(super) fn number(server: &fanin_daemon::settings::Server) -> usize {
     let address = server.target.address.ip().unwrap().ip().to_string();
     address.rsplit('.').next().unwrap().parse::<usize>().unwrap() - 1
 }
@@ -78,13 +79,13 @@ fn servers_leave_and_return_after_any_reload() {
     let lists = lists();
     for (before, after) in [(NEXT, NEXT), (REPLICAS, REPLICAS), (NEXT, REPLICAS), (REPLICAS, NEXT), ("", NEXT)] {
         for list in &lists {
-            let mut case = Case::with(0, &lists[0], before, None);
+            let mut case = Case::with(0, &settings(&lists[0], before), None);
             case.writes(0, 0);
             case.reloads(list, after);
             // Once more, and after a failure.
             for round in 0..2 {
                 println!("{before:?}, then {after:?} with {list:?}, failure {round}");
-                let server = case.server_of(0);
+                let server = case.servers_of_keys()[0];
                 case.loses(server);
                 for thread in 0..THREADS {
                     assert_eq!(case.writes(thread, 2), ["STORED\r\n"; KEYS], "{before} {after} {list:?}");
@@ -108,9 +109,9 @@ fn server_that_is_away_at_a_reload_returns_without_old_values() {
     let list = &lists()[0];
     for (before, after) in [(NEXT, ""), (NEXT, "on_down = \"miss\""), (NEXT, NEXT), (REPLICAS, REPLICAS)] {
         for steps in 0..4 {
-            let mut case = Case::with(0, list, before, None);
+            let mut case = Case::with(0, &settings(list, before), None);
             case.writes(0, 0);
-            let server = case.server_of(0);
+            let server = case.servers_of_keys()[0];
             case.loses(server);
             assert_eq!(case.writes(1, 2), ["STORED\r\n"; KEYS]);
             case.reloads(&[&list[1..], &list[..1]].concat(), after);
