@@ -193,6 +193,11 @@ impl Pool {
         is_new.then_some(current)
     }
 
+    /// Whether it is one of the settings in force. If not, a lease that its reads took would delay no server that becomes a primary.
+    pub fn is_in_force(&self) -> bool {
+        self.successor == Successor::None
+    }
+
     /// Keeps the members that it has, without delaying others: its clients only wait for outstanding requests.
     pub fn detach_members(&mut self) {
         self.members = Arc::new(Members::clone(&self.members));

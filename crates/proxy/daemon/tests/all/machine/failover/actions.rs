@@ -80,10 +80,12 @@ impl Operated {
             };
             (0..KEYS).map(names).collect::<Vec<_>>()
         });
+        let replicas = [&old, &new].map(|settings| settings.pools[0].replicas);
+        let moves = |number: usize| replicas[0] != replicas[1] || places[0][number] != places[1][number];
         for (number, loose) in case.loose.iter_mut().enumerate() {
-            *loose |= places[0][number] != places[1][number];
+            *loose |= moves(number);
         }
-        case.may_show_leases |= old.pools[0].replicas > 1 && places[0] != places[1];
+        case.may_show_leases |= replicas[0] > 1 && (0..KEYS).any(moves);
         case.shared.replace_settings(&new, 100);
     }
 
@@ -105,6 +107,7 @@ impl Operated {
     /// A thread of the front end panics and is restarted; its clients connect again. Nobody notes the changes that it had in flight.
     fn thread_panics(&mut self) {
         let case = &mut self.case;
+        case.may_show_leases |= self.pool.replicas > 1;
         for client in &case.threads[0].clients {
             match &client.waits {
                 Some((Waits::Written(number, ..), _)) => case.loose[*number] = true,
