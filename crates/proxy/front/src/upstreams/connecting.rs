@@ -96,7 +96,7 @@ impl<S> Upstreams<S> {
             (Some(socket), None) => context.net.close(socket),
             (None, _) => {}
         }
-        Left { asked, waiting: self.servers[server].take_waiting().collect() }
+        Left { asked, waiting: self.servers[server].take_waiting() }
     }
 
     /// A late request of a server that goes on to respond, if its client may get a timeout now: the server is busy, not down.

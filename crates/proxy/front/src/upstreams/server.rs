@@ -11,7 +11,7 @@ use std::sync::Arc;
 use fanin_memcache::{Cursor, Piece, Shape};
 
 use super::ask::{Ask, Destination, Expected, Progress};
-use super::room::{Room, Waiter};
+use super::room::{Begun, Room, Waiter};
 use super::shares::Shares;
 use super::streamed_value::StreamedValue;
 use crate::clients::ClientLoad;
@@ -468,22 +468,26 @@ impl<S> Server<S> {
             self.asked.reserve_exact(self.asked.len().clamp(4, LARGEST_STEP));
             self.charge.set(self.asked.capacity() * size_of::<Ask>());
         }
-        self.room.expect(ask.expects);
+        self.room.expect(ask.tenant, ask.expects);
         let bytes = bytes.iter().map(|bytes| bytes.len() as u32).sum();
         self.shares.add(ask.tenant, bytes);
         self.asked.push_back(Ask { note: note.len() as u32, progress: self.progress, bytes, ..ask });
     }
 
-    /// Whether a get has to wait for room for its response; with `turn`, it is the first of those that wait.
+    /// Whether a get of a tenant has to wait for room for its response; with `turn`, it is the first of those of the tenant that wait.
     #[inline]
-    pub fn must_wait(&self, expected: Expected, turn: bool) -> bool {
-        let finds_room = (turn || self.room.has_nobody_waiting()) && self.room.suffices(expected);
-        !finds_room && self.takes_requests()
+    pub fn must_wait(&self, tenant: u32, expected: Expected, turn: bool) -> bool {
+        self.room.must_wait(tenant, expected, turn) && self.takes_requests()
+    }
+
+    /// Mean size of a tenant's latest values here, if there have been some.
+    pub fn mean_value(&self, tenant: u32) -> Option<usize> {
+        self.room.mean_value(tenant)
     }
 
     /// A get waits for room for its response.
-    pub fn wait(&mut self, now: Nanos, expected: Expected, waiter: Waiter) {
-        self.room.wait(now, self.progress, expected, waiter);
+    pub fn wait(&mut self, now: Nanos, tenant: u32, expected: Expected, waiter: Waiter) {
+        self.room.wait(tenant, Begun { since: now, progress: self.progress }, expected, waiter);
     }
 
     /// Until when the first of those that wait does so.
@@ -495,11 +499,12 @@ impl<S> Server<S> {
     /// The next that waits and finds room, or has waited for too long, which is also returned.
     pub fn next_waiting(&mut self, now: Nanos) -> Option<(Waiter, bool)> {
         let too_long = self.waits_until().is_some_and(|at| at <= now);
-        self.room.take_first(too_long).map(|waiter| (waiter, too_long))
+        let next = if too_long { self.room.take_first() } else { self.room.take_next() };
+        next.map(|waiter| (waiter, too_long))
     }
 
     /// Those that wait, after the connection has failed.
-    pub fn take_waiting(&mut self) -> impl Iterator<Item = Waiter> + use<S> {
+    pub fn take_waiting(&mut self) -> Vec<Waiter> {
         self.room.take_all()
     }
 
@@ -507,7 +512,7 @@ impl<S> Server<S> {
     #[inline]
     pub fn value_comes(&mut self, size: usize) {
         if let Some(ask) = self.asked.front_mut() {
-            self.room.value_comes(&mut ask.expects, size);
+            self.room.value_comes(ask.tenant, &mut ask.expects, size);
         }
     }
 
@@ -541,7 +546,7 @@ impl<S> Server<S> {
     pub fn pop(&mut self) {
         if let Some(ask) = self.asked.pop_front() {
             self.notes.take(ask.note as usize);
-            self.room.response_ends(ask.expects);
+            self.room.response_ends(ask.tenant, ask.expects);
             self.shares.remove(ask.tenant, ask.bytes);
             self.given_up = self.given_up.saturating_sub(1);
         }
