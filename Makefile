@@ -7,7 +7,7 @@ DEMO_BUILD = $(CARGO_BUILD) --no-default-features
 KERNEL_BUILD = cargo build --release --locked --package fanin-kernel --features load
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-build test-rust test-go test-python test-browser python-test lint texts check check-long properties deny reproduce scorecards docs web fuzz kernel kernel-test memcheck release release-check reproducible publish-check clean
+.PHONY: help build demo test test-build test-rust test-go test-python test-browser python-test lint texts check check-long actions properties deny reproduce scorecards docs web fuzz kernel kernel-test memcheck release release-check reproducible publish-check clean
 
 help: ## list these targets; `make measurements` lists measurements and long tests
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -71,7 +71,7 @@ check: ## run everything required before a release: promised times, .ci/run with
 	@EVERYTHING=1 .ci/run
 	@$(MAKE) --no-print-directory check-long cost validate-check web-check fuzz-check
 
-check-long: deny properties ## run what is too long for CI, for every night: the papers' quick verdicts, every combination of TCP's switches, 2,000 cases of the daemon, coverage of confidence intervals, OpenTelemetry, object stores, licences
+check-long: deny properties actions ## run what is too long for CI, for every night: the papers' quick verdicts, every combination of TCP's switches, 2,000 cases of the daemon, coverage of confidence intervals, OpenTelemetry, object stores, licences
 	@scripts/setup.sh rust
 	@python3 scripts/dependencies.py --compile
 	cargo test --locked --package fanin-cli --test all -- --ignored
@@ -82,6 +82,10 @@ check-long: deny properties ## run what is too long for CI, for every night: the
 	cargo clippy --locked --package fanin-cli --package fanin-daemon --features opentelemetry --all-targets -- -D warnings
 	cargo test --locked --package fanin-daemon --features opentelemetry --test all -- opentelemetry
 	cargo test --locked --package fanin-limit --features object_store,opentelemetry
+
+actions: ## carry out CASES (10000) random sequences of an operator's actions by simulated sockets
+	@scripts/setup.sh rust
+	CASES=$(or $(CASES),10000) cargo test --locked --package fanin-daemon --test all -- machine::failover::actions::random
 
 properties: ## run the property tests with CASES (10000) cases each from SEED (random, printed); hours
 	@scripts/setup.sh rust

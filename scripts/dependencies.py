@@ -82,7 +82,7 @@ ALLOWED = {
     # The window over servers as a library, for clients that exist.
     "fanin-limit": (
         "fanin-fanout fanin-laws fanin-units",
-        "async-trait bytes futures-core http http-body object_store opentelemetry pin-project-lite serde_json thiserror tower-layer tower-service",
+        "async-trait bytes futures-core http http-body object_store opentelemetry pin-project-lite rustix serde_json thiserror tower-layer tower-service",
     ),
     "fanin-limit-c": ("fanin-limit", ""),
     # The proxy: its clock and memory, and where keys are.

@@ -25,6 +25,9 @@ type Settings struct {
 	Budget uint64
 	// Expected is the assumed size of a response while no response has ended and no request has stated a size.
 	Expected uint64
+	// Group is the number of the group whose members may share the budget, if HasGroup; else only processes of one user share it.
+	Group    uint32
+	HasGroup bool
 	// SlidingWindow and IctcpWindow are the settings of the algorithms, as in fanin's scenarios.
 	SlidingWindow SlidingWindow
 	IctcpWindow   IctcpWindow
@@ -132,6 +135,9 @@ func (s *Settings) set(key string, value json.RawMessage) error {
 		s.Budget, err = size("budget", value)
 	case "expected":
 		s.Expected, err = size("expected", value)
+	case "group":
+		s.Group, err = group(value)
+		s.HasGroup = true
 	case "sliding_window":
 		err = section(key, s.SlidingWindow.keys(), value)
 	case "ictcp_window":
@@ -139,9 +145,17 @@ func (s *Settings) set(key string, value json.RawMessage) error {
 			err = s.IctcpWindow.refuses()
 		}
 	default:
-		err = fmt.Errorf("`%s`: unknown key; use one of law, link, budget, expected, sliding_window, ictcp_window", key)
+		err = fmt.Errorf("`%s`: unknown key; use one of law, link, budget, expected, group, sliding_window, ictcp_window", key)
 	}
 	return err
+}
+
+func group(value json.RawMessage) (uint32, error) {
+	number, err := strconv.ParseUint(string(value), 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("`group`: %s: it is not the number of a group; write one such as 990 (`getent group NAME` prints it)", value)
+	}
+	return uint32(number), nil
 }
 
 func (w IctcpWindow) refuses() error {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -20,13 +19,13 @@ const (
 )
 
 // NewShared makes a limit whose budget all processes of the host share that use this folder, such as one in /dev/shm, at most 64, with the
-// same settings, which must have a budget. They may be in any of fanin-limit's languages. A process that ends, or is killed, gives back its
+// same settings, which must have a budget. Nobody else may open the folder, except members of [Settings].Group. They may be in any of fanin-limit's languages. A process that ends, or is killed, gives back its
 // part at once; [Limit.Close] does it earlier.
 func NewShared(settings Settings, folder string) (*Limit, error) {
 	if settings.Budget == 0 {
 		return nil, errors.New("a shared budget needs the setting `budget`; write a size such as \"1 MiB\"")
 	}
-	own, err := join(folder, settings.Budget)
+	own, err := join(folder, settings)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +41,7 @@ func NewShared(settings Settings, folder string) (*Limit, error) {
 // part is a process's membership: a file of its own, which it locks, and the slots that it holds, each by a lock on a file. The kernel
 // releases the locks when the process ends. The Rust crate's share.rs has the same files.
 type part struct {
-	folder  string
+	folder  *folder
 	budget  uint64
 	own     *os.File
 	index   int
@@ -53,24 +52,39 @@ type part struct {
 // record is the content of a process's file: slots that it needs, and slots that it holds.
 type record struct{ needed, held uint8 }
 
-func join(folder string, budget uint64) (*part, error) {
-	if err := os.MkdirAll(folder, 0o777); err != nil {
+func join(path string, settings Settings) (*part, error) {
+	folder, err := openFolder(path, settings)
+	if err != nil {
 		return nil, err
 	}
+	own, index, err := folder.enter()
+	if err != nil {
+		folder.file.Close()
+		return nil, err
+	}
+	return &part{folder: folder, budget: settings.Budget, own: own, index: index}, nil
+}
+
+// enter locks a file for this process; it returns its number, too.
+func (f *folder) enter() (*os.File, int, error) {
+	var names []string
 	for index := 0; index < slots; index++ {
-		own, err := locked(folder, "process", index)
-		if err != nil {
-			return nil, err
-		}
-		if own != nil {
-			return &part{folder: folder, budget: budget, own: own, index: index}, nil
+		names = append(names, name("process", index), name("slot", index))
+	}
+	if err := f.replaceDistrusted(names); err != nil {
+		return nil, 0, err
+	}
+	for index := 0; index < slots; index++ {
+		own, err := f.locked("process", index)
+		if own != nil || err != nil {
+			return own, index, err
 		}
 	}
-	return nil, fmt.Errorf("%s: %d processes share the budget, which is the maximum; use another folder", folder, slots)
+	return nil, 0, fmt.Errorf("%s: %d processes share the budget, which is the maximum; use another folder", f.path, slots)
 }
 
 func (p *part) leave() {
-	for _, file := range append(p.held, p.own) {
+	for _, file := range append(p.held, p.own, p.folder.file) {
 		file.Close()
 	}
 }
@@ -115,13 +129,16 @@ func (p *part) adjustTo(wanted, inFlight uint64) (uint64, error) {
 		return int(min(max(bytes/slot+min(bytes%slot, 1), 1), slots))
 	}
 	needed, used := count(wanted), count(inFlight)
+	if err := p.folder.check(); err != nil {
+		return 0, err
+	}
 	others, err := p.others()
 	if err != nil {
 		return 0, err
 	}
 	wants := target(needed, len(p.held), others)
 	for index := 0; len(p.held) < wants && index < slots; index++ {
-		file, err := locked(p.folder, "slot", index)
+		file, err := p.folder.locked("slot", index)
 		if err != nil {
 			return 0, err
 		}
@@ -154,12 +171,12 @@ func (p *part) others() ([]record, error) {
 		if index == p.index {
 			continue
 		}
-		file, err := os.OpenFile(path(p.folder, "process", index), os.O_RDWR, 0)
-		if errors.Is(err, os.ErrNotExist) {
-			break
-		}
+		file, err := p.folder.open(name("process", index))
 		if err != nil {
 			return nil, err
+		}
+		if file == nil {
+			break
 		}
 		other, lives, err := read(file)
 		file.Close()
@@ -201,13 +218,13 @@ func target(needed, held int, others []record) int {
 	return max(min(needed, fair+unused), 1)
 }
 
-func path(folder, kind string, index int) string {
-	return filepath.Join(folder, fmt.Sprintf("%s-%02d", kind, index))
+func name(kind string, index int) string {
+	return fmt.Sprintf("%s-%02d", kind, index)
 }
 
 // locked opens a file and locks it; it returns nil if another process has it.
-func locked(folder, kind string, index int) (*os.File, error) {
-	file, err := os.OpenFile(path(folder, kind, index), os.O_RDWR|os.O_CREATE, 0o666)
+func (f *folder) locked(kind string, index int) (*os.File, error) {
+	file, err := f.create(name(kind, index))
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,9 @@ import (
 
 const budgetOfAll, sizeOfOne = 64_000, 1000
 
+// ownFolder is a folder to make.
+func ownFolder(t *testing.T) string { return filepath.Join(t.TempDir(), "budget") }
+
 func sharedLimit(t *testing.T, folder string) *Limit {
 	t.Helper()
 	settings := Default()
@@ -60,7 +63,7 @@ func TestHolder(t *testing.T) {
 }
 
 func TestKilledProcessGivesBackItsPart(t *testing.T) {
-	folder := t.TempDir()
+	folder := ownFolder(t)
 	child := exec.Command(os.Args[0], "-test.run=^TestHolder$", "-test.v")
 	child.Env = append(os.Environ(), "FANIN_LIMIT_FOLDER="+folder)
 	output, err := child.StdoutPipe()
@@ -88,7 +91,7 @@ func TestKilledProcessGivesBackItsPart(t *testing.T) {
 }
 
 func TestProcessesGetEqualPartsWhenBothNeedThem(t *testing.T) {
-	folder := t.TempDir()
+	folder := ownFolder(t)
 	first, second := sharedLimit(t, folder), sharedLimit(t, folder)
 	held := grants(t, first, 63)
 	got := grants(t, second, 1)
@@ -114,7 +117,7 @@ func TestProcessesGetEqualPartsWhenBothNeedThem(t *testing.T) {
 }
 
 func TestSharedBudgetRefuses(t *testing.T) {
-	if _, err := NewShared(Default(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "setting `budget`") {
+	if _, err := NewShared(Default(), ownFolder(t)); err == nil || !strings.Contains(err.Error(), "setting `budget`") {
 		t.Error(err)
 	}
 	settings := Default()
@@ -122,7 +125,7 @@ func TestSharedBudgetRefuses(t *testing.T) {
 	if _, err := NewShared(settings, "/proc/nonexistent"); err == nil {
 		t.Error("a folder that cannot be made")
 	}
-	folder := t.TempDir()
+	folder := ownFolder(t)
 	for i := 0; i < 64; i++ {
 		sharedLimit(t, folder)
 	}
@@ -152,7 +155,7 @@ func TestTarget(t *testing.T) {
 
 // A process of another language reads and writes the same files.
 func TestFilesAreThoseOfOtherLanguages(t *testing.T) {
-	folder := t.TempDir()
+	folder := ownFolder(t)
 	held := grants(t, sharedLimit(t, folder), 3)
 	for name, want := range map[string]string{"process-00": "\x03\x03", "slot-02": ""} {
 		if got, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(got) != want {

@@ -14,7 +14,8 @@ import pytest
 from fanin.limit import Limit, Limiter
 from fanin.limit.http import content_length, range_size
 
-VECTORS = json.loads((pathlib.Path(__file__).resolve().parents[2] / "vectors" / "limit.json").read_text())
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "vectors"
+VECTORS = json.loads((FOLDER / "limit.json").read_text())
 KINDS = ("request", "received", "sized", "finish", "cancel")
 
 
@@ -180,6 +181,35 @@ def test_killed_process_gives_back_its_part_of_a_shared_budget(tmp_path):
         Limit(shared=tmp_path)
     with pytest.raises(OSError, match="/proc/nonexistent: "):
         Limit(budget="1 MB", shared="/proc/nonexistent")
+
+
+@pytest.mark.parametrize("case", json.loads((FOLDER / "limit_folder.json").read_text())["folders"])
+def test_shared_folder_is_trusted_or_refused(case, tmp_path):
+    folder, outside = tmp_path / "budget", tmp_path / "outside"
+    outside.write_text("unchanged")
+    match case["kind"]:
+        case "folder":
+            folder.mkdir()
+            folder.chmod(int(case["mode"], 8))
+        case "link":
+            folder.symlink_to(tmp_path)
+        case "file":
+            folder.touch()
+    for name, kind in case.get("files", {}).items():
+        match kind:
+            case "link":
+                (folder / name).symlink_to(outside)
+            case "second name":
+                (folder / name).hardlink_to(outside)
+            case "folder":
+                (folder / name).mkdir()
+    if case["refused"] is None:
+        limit = Limit(law="one-all", budget="64 KB", shared=folder)
+        assert len([limit.acquire(1000, timeout=120) for _ in range(64)]) == 64
+        assert outside.read_text() == "unchanged"
+    else:
+        with pytest.raises(OSError, match=re.escape(case["refused"])):
+            Limit(law="one-all", budget="64 KB", shared=folder)
 
 
 def test_tasks_wait_and_cancelled_ones_leave_the_queue():

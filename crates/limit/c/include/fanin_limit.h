@@ -54,7 +54,8 @@ fanin_limit *fanin_limit_new(const char *settings, char *error, size_t length);
 /* Makes a limit whose budget all processes of the host share that use this folder, such as one in /dev/shm, at most 64, with the same settings,
  * which must have a budget. The processes may be in any of fanin-limit's languages. One that ends, or is killed, gives back its part at once; one
  * that forks should do that before. A thread adapts this process's part: an event loop with waiting requests calls fanin_limit_admit_next every
- * 5 ms. Returns NULL and writes `error` as fanin_limit_new does, also if files of the folder cannot be written and locked. */
+ * 5 ms. Returns NULL and writes `error` as fanin_limit_new does, also if files of the folder cannot be written and locked,
+ * or if the folder is not the user's or root's, or others may open it, except members of the group that the settings name. */
 fanin_limit *fanin_limit_new_shared(const char *settings, const char *folder, char *error, size_t length);
 
 /* Frees a limit, which no thread uses any more. NULL has no effect. */

@@ -60,6 +60,27 @@ fn processes_share_a_budget() {
 }
 
 #[test]
+fn folders_that_others_may_open_are_refused() {
+    let Some((above, mut program)) = compiled("folder.c") else { return };
+    let file: Value = serde_json::from_str(include_str!("../../../../vectors/limit_folder.json")).unwrap();
+    let is_plain = |case: &&Value| case["kind"] == "folder" && case["files"].is_null();
+    let cases: Vec<&Value> = file["folders"].as_array().unwrap().iter().filter(is_plain).collect();
+    let mut names = String::new();
+    for (number, case) in cases.iter().enumerate() {
+        let folder = above.path().join(number.to_string());
+        std::fs::create_dir(&folder).unwrap();
+        let mode = u32::from_str_radix(case["mode"].as_str().unwrap(), 8).unwrap();
+        std::fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        writeln!(names, "{}", folder.display()).unwrap();
+    }
+    let text = output(&mut program, &names);
+    for (line, case) in text.lines().zip(&cases) {
+        assert!(line.ends_with(case["refused"].as_str().unwrap_or("joined")), "{case}: {line}");
+    }
+    assert!(cases.len() >= 3 && text.lines().count() == cases.len());
+}
+
+#[test]
 fn event_loop_matches_vectors() {
     let Some((_folder, mut program)) = compiled("replay.c") else { return };
     let file: Value = serde_json::from_str(include_str!("../../../../vectors/limit.json")).unwrap();

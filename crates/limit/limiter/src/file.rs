@@ -13,7 +13,7 @@ use crate::settings::{Law, Settings};
 use fanin_fanout::mean::SIZE_MAX;
 
 /// Keys of the file beside the sections of algorithms.
-const KEYS: [&str; 4] = ["law", "link", "budget", "expected"];
+const KEYS: [&str; 5] = ["law", "link", "budget", "expected", "group"];
 const SECTIONS: [&str; 2] = ["sliding_window", "ictcp_window"];
 
 /// Reason why settings are invalid: the key, the problem and the solution.
@@ -56,6 +56,7 @@ fn parsed(text: &str) -> Result<Settings, String> {
             "link" => settings.link = link(value)?,
             "budget" => settings.budget = Some(size("budget", value)?),
             "expected" => settings.expected = size("expected", value)?,
+            "group" => settings.group = Some(group(value)?),
             "sliding_window" => section(&mut settings.fanout.sliding_window, value)?,
             "ictcp_window" => section(&mut settings.fanout.ictcp_window, value)?,
             _ => return Err(unknown(key, &[&KEYS[..], &SECTIONS].concat())),
@@ -86,6 +87,15 @@ fn size(key: &str, value: &Value) -> Result<u64, String> {
     let text = value.as_str().ok_or_else(|| wrong("it is no text"))?;
     let bytes: Bytes = text.parse().map_err(|why: ParseError| wrong(&why.to_string()))?;
     if (1..=SIZE_MAX).contains(&bytes.0) { Ok(bytes.0) } else { Err(wrong("it is out of range")) }
+}
+
+fn group(value: &Value) -> Result<u32, String> {
+    let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+    number.ok_or_else(|| {
+        format!(
+            "`group`: {value}: it is not the number of a group; write one such as 990 (`getent group NAME` prints it)"
+        )
+    })
 }
 
 /// Sets the keys of an algorithm's section.

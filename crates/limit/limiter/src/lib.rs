@@ -23,6 +23,8 @@ extern crate std;
 
 #[cfg(feature = "std")]
 mod file;
+#[cfg(feature = "std")]
+mod folder;
 mod limiter;
 #[cfg(feature = "std")]
 mod metrics;

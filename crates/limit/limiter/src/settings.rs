@@ -15,6 +15,8 @@ pub struct Settings {
     pub budget: Option<u64>,
     /// Assumed size of a response while no response has ended and no request has stated a size.
     pub expected: u64,
+    /// Number of the group whose members may share the budget; none by default: only processes of one user share it.
+    pub group: Option<u32>,
     /// Settings of the algorithms.
     pub fanout: Fanout,
 }
@@ -64,6 +66,7 @@ impl Default for Settings {
             link: Rate(10_000_000_000),
             budget: None,
             expected: ASSUMED,
+            group: None,
             fanout: Fanout::default(),
         }
     }

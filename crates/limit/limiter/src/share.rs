@@ -5,14 +5,15 @@
 //! needs them, keeps them while no other process lacks its share, and gives back those above its share when one does.
 
 use std::format;
-use std::fs::{File, OpenOptions, TryLockError, create_dir_all};
+use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::string::String;
 use std::time::Duration;
 use std::vec::Vec;
 
+use crate::folder::Folder;
 use crate::{Figures, Settings};
 
 /// Slots of the budget, and maximum number of processes.
@@ -26,7 +27,7 @@ const ADJUST: Duration = Duration::from_millis(5);
 /// [`Limit::with_shared_budget`](crate::Limit::with_shared_budget) has one; this is for limiters without a [`Limit`](crate::Limit).
 #[derive(Debug)]
 pub struct Share {
-    folder: PathBuf,
+    folder: Folder,
     budget: u64,
     /// This process's file, which it locks.
     own: File,
@@ -47,16 +48,19 @@ impl Share {
     ///
     /// # Errors
     ///
-    /// If the settings have no budget, if files of the folder cannot be written and locked, or if 64 processes use it.
+    /// If the settings have no budget, if other users may open the folder or put files into it, except members of the settings' group, if its
+    /// files cannot be written and locked, or if 64 processes use it.
     pub fn join(folder: &Path, settings: &Settings) -> io::Result<Share> {
         let Some(budget) = settings.budget else {
             let why = "a shared budget needs the setting `budget`; write a size such as \"1 MiB\"";
             return Err(io::Error::new(ErrorKind::InvalidInput, why));
         };
-        create_dir_all(folder)?;
+        let folder = Folder::open(folder, settings.group)?;
+        let names = |kind: &'static str| (0..SLOTS).map(move |index| name(kind, index));
+        folder.replace_distrusted(names("process").chain(names("slot")))?;
         for index in 0..SLOTS {
-            if let Some(own) = locked(folder, "process", index)? {
-                let share = Share { folder: folder.into(), budget, own, index, written: None, slots: Vec::new() };
+            if let Some(own) = locked(&folder, "process", index)? {
+                let share = Share { folder, budget, own, index, written: None, slots: Vec::new() };
                 return Ok(share);
             }
         }
@@ -112,11 +116,7 @@ impl Share {
     fn others(&self) -> io::Result<Vec<Record>> {
         let mut found = Vec::new();
         for index in (0..SLOTS).filter(|index| *index != self.index) {
-            let file = match OpenOptions::new().read(true).write(true).open(self.folder.join(name("process", index))) {
-                Ok(file) => file,
-                Err(why) if why.kind() == ErrorKind::NotFound => break,
-                Err(why) => return Err(why),
-            };
+            let Some(file) = self.folder.file(&name("process", index))? else { break };
             match file.try_lock() {
                 // Its process has ended.
                 Ok(()) => {}
@@ -149,9 +149,8 @@ fn name(kind: &str, index: u8) -> String {
 }
 
 /// A file, locked by this process, if no other has it.
-fn locked(folder: &Path, kind: &str, index: u8) -> io::Result<Option<File>> {
-    let path = folder.join(name(kind, index));
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+fn locked(folder: &Folder, kind: &str, index: u8) -> io::Result<Option<File>> {
+    let file = folder.create(&name(kind, index))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),

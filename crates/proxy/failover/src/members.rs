@@ -64,17 +64,17 @@ pub struct Route {
 }
 
 impl Members {
-    /// Servers with this number of replicas per key.
-    pub fn new(list: Vec<Member>, replicas: usize) -> Members {
+    /// Servers with this number of replicas per key, of which others answer for one that is not up, or none do.
+    pub fn new(list: Vec<Member>, replicas: usize, replaces: bool) -> Members {
         // Without replicas, ranks do not matter.
         let is_first = |member: &Member| member.phase == Phase::Up && (replicas == 1 || member.rank == 0);
-        let is_by_hash = list.iter().all(is_first);
+        let is_by_hash = !replaces || list.iter().all(is_first);
         Members { list, replicas, is_by_hash }
     }
 
     /// Servers of a pool without failover.
     pub fn all_up(servers: usize) -> Members {
-        Members::new(vec![Member { phase: Phase::Up, rank: 0 }; servers], 1)
+        Members::new(vec![Member { phase: Phase::Up, rank: 0 }; servers], 1, false)
     }
 
     /// Whether keys have replicas.
@@ -156,7 +156,7 @@ mod tests {
         });
         let mut list = [Member { phase: Up, rank: 0 }; 4];
         order.iter().zip(states).for_each(|(server, (phase, rank))| list[*server] = Member { phase, rank });
-        let route = Members::new(list.into(), replicas).route(&router, b"key");
+        let route = Members::new(list.into(), replicas, true).route(&router, b"key");
         let renamed = |server: usize| order.iter().position(|other| *other == server).unwrap();
         let all = |servers: Vec<usize>| servers.into_iter().map(renamed).collect();
         Route {

@@ -1,7 +1,7 @@
 //! Transitions of servers between phases, by all threads together.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::members::{Member, Members, Phase};
 use super::server_state::ServerState;
@@ -15,6 +15,8 @@ const FEW_KEYS: usize = 1000;
 #[derive(Debug)]
 pub struct Failover {
     replicas: usize,
+    /// Whether other servers answer for one that fails. If not, the pool takes back those that were not up when its settings changed.
+    replaces: bool,
     servers: Vec<Arc<ServerState>>,
     state: Mutex<State>,
     /// Whether a server is not up, or should not be.
@@ -24,13 +26,29 @@ pub struct Failover {
 #[derive(Debug)]
 struct State {
     current: Arc<Members>,
-    /// Earlier members that may be in use.
-    previous: Vec<Arc<Members>>,
+    /// Earlier members that may be in use, oldest first.
+    previous: Vec<Earlier>,
     changes: Vec<Change>,
     /// Rank of the next server that returns.
     next_rank: u64,
-    /// Another pool with these servers has taken over.
-    is_over: bool,
+    /// That of the pool that has taken over the servers: its changes count.
+    successor: Option<Arc<Failover>>,
+}
+
+/// Members that are not in force any more.
+#[derive(Debug)]
+struct Earlier {
+    members: Arc<Members>,
+    /// The pool whose last members these were, which refers to them while it exists.
+    last_of: Weak<Failover>,
+}
+
+impl Earlier {
+    /// Whether somebody relies on them. The count comes first: a pool that ends meanwhile makes them look used, not unused.
+    fn is_used(&self) -> bool {
+        let references = Arc::strong_count(&self.members);
+        references > 1 + usize::from(self.last_of.strong_count() > 0)
+    }
 }
 
 /// Pending change of a server.
@@ -50,16 +68,25 @@ struct Change {
 }
 
 impl Failover {
-    /// Servers that are up, or as they were in another pool whose place this one takes.
-    pub fn new(replicas: usize, servers: &[Arc<ServerState>], old: Option<&Arc<Failover>>) -> Arc<Failover> {
+    /// Servers that are up, or as they were in another pool whose place this one takes. None if the settings do not want one, and all servers
+    /// are in use.
+    pub fn new(
+        replicas: usize,
+        replaces: bool,
+        servers: &[Arc<ServerState>],
+        old: Option<&Arc<Failover>>,
+    ) -> Option<Arc<Failover>> {
         let mut before = old.map(|old| old.state());
+        if !replaces && !before.as_ref().is_some_and(|before| before.is_changing()) {
+            return None;
+        }
         if let (Some(old), Some(before)) = (old, &before)
-            && !before.is_over
-            && old.replicas == replicas
+            && before.successor.is_none()
+            && (old.replicas, old.replaces) == (replicas, replaces)
             && old.servers.len() == servers.len()
             && old.servers.iter().zip(servers).all(|(one, other)| Arc::ptr_eq(one, other))
         {
-            return old.clone();
+            return Some(old.clone());
         }
         let mut next_rank = before.as_ref().map_or(1, |before| before.next_rank);
         let mut member = |server: &Arc<ServerState>| {
@@ -76,14 +103,22 @@ impl Failover {
         };
         let (list, changes): (Vec<Member>, Vec<Change>) = servers.iter().map(&mut member).unzip();
         let mut previous = Vec::new();
-        if let Some(before) = &mut before {
+        if let (Some(old), Some(before)) = (old, &mut before) {
             previous.append(&mut before.previous);
-            previous.push(before.current.clone());
-            before.is_over = true;
+            previous.push(Earlier { members: before.current.clone(), last_of: Arc::downgrade(old) });
         }
-        let state =
-            State { current: Arc::new(Members::new(list, replicas)), previous, changes, next_rank, is_over: false };
-        Arc::new(Failover { replicas, servers: servers.to_vec(), state: Mutex::new(state), is_busy: true.into() })
+        let current = Arc::new(Members::new(list, replicas, replaces));
+        let state = State { current, previous, changes, next_rank, successor: None };
+        let is_busy = AtomicBool::new(true);
+        let new =
+            Arc::new(Failover { replicas, replaces, servers: servers.to_vec(), state: Mutex::new(state), is_busy });
+        before.into_iter().for_each(|mut before| before.successor = Some(new.clone()));
+        Some(new)
+    }
+
+    /// Whether other servers answer for one that fails.
+    pub fn replaces(&self) -> bool {
+        self.replaces
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -105,17 +140,32 @@ impl Failover {
         self.is_busy.load(SeqCst)
     }
 
-    /// A server has failed. `open` is a write that it may have missed, or may still execute.
-    pub fn fail(&self, server: usize, open: Option<OpenWrite>) {
+    /// Changes the state of a server, here or in the pool that has taken it over; none if that has no such server.
+    fn with<T>(&self, server: usize, does: impl FnOnce(&Failover, &mut State, usize) -> T) -> Option<T> {
         let mut state = self.state();
-        let phase = state.current.phase(server);
-        let change = &mut state.changes[server];
-        change.answered = None;
-        change.failed = phase != Phase::Away;
-        if matches!(phase, Phase::Up | Phase::Leaving) {
-            change.open.extend(open);
-        }
-        self.is_busy.store(true, SeqCst);
+        let Some(successor) = state.successor.clone() else { return Some(does(self, &mut state, server)) };
+        drop(state);
+        let number = successor.position(&self.servers[server])?;
+        successor.with(number, does)
+    }
+
+    /// A server has failed; returns whether it leaves, if it has not left. `open` is a write that it may have missed, or may still execute.
+    pub fn fail(&self, server: usize, open: Option<OpenWrite>) -> bool {
+        let leaves = self.with(server, |failover, state, server| {
+            let phase = state.current.phase(server);
+            if phase == Phase::Up && !failover.replaces {
+                return false;
+            }
+            let change = &mut state.changes[server];
+            change.answered = None;
+            change.failed = phase != Phase::Away;
+            if matches!(phase, Phase::Up | Phase::Leaving) {
+                change.open.extend(open);
+            }
+            failover.is_busy.store(true, SeqCst);
+            true
+        });
+        leaves == Some(true)
     }
 
     /// Servers that are away and have not answered since.
@@ -128,21 +178,22 @@ impl Failover {
 
     /// A server has answered a thread, which takes it back if it was away.
     pub fn answers(&self, server: usize, thread: usize, now: Nanos) {
-        let mut state = self.state();
-        let is_away = state.current.phase(server) == Phase::Away;
-        let change = &mut state.changes[server];
-        if is_away && change.answered.is_none() {
-            change.answered = Some((thread, now));
-        }
+        self.with(server, |_, state, server| {
+            let is_away = state.current.phase(server) == Phase::Away;
+            let change = &mut state.changes[server];
+            if is_away && change.answered.is_none() {
+                change.answered = Some((thread, now));
+            }
+        });
     }
 
     /// Takes the next step, if nobody uses the last but one; returns whether there was one. A server that answered this thread joins when
     /// `settle` has passed since, and it has closed all connections on which changes had failed.
     pub fn advance(&self, thread: usize, now: Nanos, settle: Nanos) -> bool {
         let mut state = self.state();
-        let State { current, previous, changes, next_rank, is_over } = &mut *state;
-        previous.retain(|members| Arc::strong_count(members) > 1);
-        if *is_over || !previous.is_empty() {
+        let State { current, previous, changes, next_rank, successor } = &mut *state;
+        previous.retain(Earlier::is_used);
+        if successor.is_some() || !previous.is_empty() {
             return false;
         }
         let mut list = current.list.clone();
@@ -170,15 +221,15 @@ impl Failover {
         if list == current.list {
             return false;
         }
-        let next = Arc::new(Members::new(list, self.replicas));
-        previous.push(std::mem::replace(current, next));
+        let next = Arc::new(Members::new(list, self.replicas, self.replaces));
+        previous.push(Earlier { members: std::mem::replace(current, next), last_of: Weak::new() });
         true
     }
 
     /// Servers whose journals this thread is to work off now.
     pub fn duties(&self, thread: usize) -> Vec<usize> {
         let state = self.state();
-        let is_over = state.is_over || state.previous.iter().any(|members| Arc::strong_count(members) > 1);
+        let is_over = state.successor.is_some() || state.previous.iter().any(Earlier::is_used);
         let is_due = |server: &usize| {
             let change = &state.changes[*server];
             let joins = matches!(state.current.phase(*server), Phase::Joining | Phase::Returning);
@@ -190,10 +241,13 @@ impl Failover {
 
     /// Begins a round of deletions for a server; returns its number. Without any, its journal has been worked off.
     pub fn begin_round(&self, server: usize, deletions: usize) -> u32 {
-        let change = &mut self.state().changes[server];
-        (change.outstanding, change.purged) = (deletions, deletions == 0);
-        change.round += 1;
-        change.round
+        let round = self.with(server, |_, state, server| {
+            let change = &mut state.changes[server];
+            (change.outstanding, change.purged) = (deletions, deletions == 0);
+            change.round += 1;
+            change.round
+        });
+        round.unwrap_or_default()
     }
 
     /// Whether enough of a server's journal has been worked off: a joining server without replicas returns with a few keys left.
@@ -204,22 +258,37 @@ impl Failover {
 
     /// A deletion of a round is over; returns whether it was the last, and none has failed.
     pub fn deleted(&self, server: usize, round: u32) -> bool {
-        let change = &mut self.state().changes[server];
-        if change.failed || change.round != round || change.outstanding == 0 {
-            return false;
-        }
-        change.outstanding -= 1;
-        change.outstanding == 0
+        let is_last = self.with(server, |_, state, server| {
+            let change = &mut state.changes[server];
+            if change.failed || change.round != round || change.outstanding == 0 {
+                return false;
+            }
+            change.outstanding -= 1;
+            change.outstanding == 0
+        });
+        is_last == Some(true)
     }
 
     /// A thread has ended and lost its connections: what it was taking back fails.
     pub fn thread_ended(&self, thread: usize) {
         let mut state = self.state();
+        if let Some(successor) = state.successor.clone() {
+            drop(state);
+            return successor.thread_ended(thread);
+        }
         for change in &mut state.changes {
             if change.answered.take_if(|(whose, _)| *whose == thread).is_some() {
                 change.failed = true;
             }
         }
+    }
+}
+
+impl State {
+    /// Whether a server is not up, or should not be.
+    fn is_changing(&self) -> bool {
+        self.current.list.iter().any(|member| member.phase != Phase::Up)
+            || self.changes.iter().any(|change| change.failed)
     }
 }
 
@@ -251,7 +320,7 @@ mod tests {
     fn takes_each_step_when_last_but_one_is_unused() {
         let servers: Vec<Arc<ServerState>> = (0..2).map(|_| Arc::default()).collect();
         for replicas in [1, 2] {
-            let failover = Failover::new(replicas, &servers, None);
+            let failover = Failover::new(replicas, true, &servers, None).unwrap();
             let phase = || failover.members().phase(0);
             let mut held = failover.members();
             assert!(!failover.advance(0, 0, 10) && !failover.is_busy());
@@ -287,7 +356,7 @@ mod tests {
     #[test]
     fn server_that_fails_while_it_joins_stays_away() {
         let servers: Vec<Arc<ServerState>> = (0..2).map(|_| Arc::default()).collect();
-        let failover = Failover::new(2, &servers, None);
+        let failover = Failover::new(2, true, &servers, None).unwrap();
         failover.fail(1, None);
         assert!((0..2).all(|_| failover.advance(0, 0, 0)));
         failover.answers(1, 0, 5);

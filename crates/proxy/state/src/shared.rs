@@ -106,7 +106,7 @@ impl PoolState {
         let before = old.and_then(|old| old.failover.as_ref());
         PoolState {
             settings: pool.clone(),
-            failover: pool.fails_over().then(|| Failover::new(pool.replicas, &servers, before)),
+            failover: Failover::new(pool.replicas, pool.fails_over(), &servers, before),
             servers,
             plan: pool.plan.as_ref().map(|plan| {
                 let running = old.and_then(|old| old.plan.clone());

@@ -1,6 +1,7 @@
 //! Tests of the limiter.
 
 mod file;
+mod folder;
 mod properties;
 mod share;
 mod tower;

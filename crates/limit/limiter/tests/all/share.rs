@@ -13,7 +13,7 @@ const SIZE: u64 = 1000;
 
 fn limit(folder: &Path) -> Limit {
     let settings = Settings { law: Law::OneAll, budget: Some(BUDGET), expected: SIZE, ..Settings::default() };
-    Limit::with_shared_budget(settings, folder).unwrap()
+    Limit::with_shared_budget(settings, folder.join("budget")).unwrap()
 }
 
 /// As many grants as there are before a wait that is long for the thread that adapts the budget; at least `count`.
@@ -91,7 +91,7 @@ fn sixty_five_processes_are_too_many() {
     let folder = tempfile::tempdir().unwrap();
     let all: Vec<Limit> = (0..64).map(|_| limit(folder.path())).collect();
     let settings = Settings { budget: Some(BUDGET), ..Settings::default() };
-    let why = Limit::with_shared_budget(settings, folder.path()).unwrap_err().to_string();
+    let why = Limit::with_shared_budget(settings, folder.path().join("budget")).unwrap_err().to_string();
     assert!(why.starts_with("64 processes share the budget"), "{why}");
     drop(all);
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::input::{Input, Unfinished};
-use super::responses::{FIRST_ASKED, Responses};
+use super::responses::Responses;
 use crate::upstreams::ask::Expected;
 use fanin_proxy_config as config;
 use fanin_proxy_core::clock::Nanos;
@@ -16,12 +16,12 @@ use fanin_proxy_state::handover::{Departures, PoolName};
 
 /// Limit of requested value bytes per client, estimated with the mean of its earlier values; with a minimum and a maximum number of keys.
 const ENOUGH_ASKED: usize = 4 << 20;
-const LEAST_KEYS: usize = 16;
+const LEAST_KEYS: usize = 4;
 const MOST_KEYS: usize = 1024;
 /// Least change of a client's memory that is reported to its tenant.
 const WORTH_A_REPORT: usize = 4 << 10;
-/// Assumed mean for a client without values so far.
-const FIRST_MEAN: usize = ENOUGH_ASKED / FIRST_ASKED;
+/// Assumed mean for a client of a tenant without values so far: it may be the largest value.
+const FIRST_MEAN: usize = ENOUGH_ASKED / 16;
 
 /// A client's tenant, and the memory that was last reported to it.
 #[derive(Debug)]
@@ -62,8 +62,8 @@ pub struct Client<S> {
     after_gets: bool,
     /// Gets that wait for room at their servers: later requests must wait.
     waiting_gets: u32,
-    /// Moving average of value lengths, and whether there has been a value.
-    mean_value: usize,
+    /// Moving average of its values' lengths, and whether there has been a value; until then, that of its tenant's, if it is known.
+    mean_value: Option<usize>,
     has_values: bool,
     /// Time of the last request or response.
     active: Nanos,
@@ -83,7 +83,7 @@ impl<S> Client<S> {
             alone: false,
             after_gets: false,
             waiting_gets: 0,
-            mean_value: FIRST_MEAN,
+            mean_value: None,
             has_values: false,
             active: now,
             marked: false,
@@ -195,12 +195,12 @@ impl<S> Client<S> {
 
     /// Maximum number of keys to request before other clients get their share.
     pub fn keys_at_once(&self) -> usize {
-        (ENOUGH_ASKED / self.mean_value.max(1)).clamp(LEAST_KEYS, MOST_KEYS)
+        (ENOUGH_ASKED / self.mean_value.unwrap_or(FIRST_MEAN).max(1)).clamp(LEAST_KEYS, MOST_KEYS)
     }
 
     /// Estimate of this many values; without earlier ones, their number.
     pub fn expects(&self, values: usize) -> Expected {
-        let bytes = if self.has_values { values * self.mean_value } else { 0 };
+        let bytes = values * self.mean_value.unwrap_or(0);
         Expected { values: values as u32, bytes: u32::try_from(bytes).unwrap_or(u32::MAX) }
     }
 
@@ -214,14 +214,27 @@ impl<S> Client<S> {
         self.waiting_gets -= 1;
     }
 
-    /// Updates the mean with values received or stored.
+    /// Updates the mean with values received or stored. The first ones are the mean, and so are those of a list that are larger.
     pub fn has_seen(&mut self, values: usize, bytes: usize) {
-        if let Some(size) = bytes.checked_div(values) {
-            // A long list counts as eight values.
-            let weight = values.min(8);
-            self.has_values = true;
-            self.mean_value = (self.mean_value * (64 - weight) + size * weight) / 64;
-        }
+        let Some(size) = bytes.checked_div(values) else { return };
+        // A long list counts as eight values.
+        let weight = values.min(8);
+        let is_mean = |mean: usize| !self.has_values || values > 1 && size > mean;
+        self.mean_value = match self.mean_value {
+            Some(mean) if !is_mean(mean) => Some((mean * (64 - weight) + size * weight) / 64),
+            _ => Some(size),
+        };
+        self.has_values = true;
+    }
+
+    /// Whether it has had a value.
+    pub fn has_values(&self) -> bool {
+        self.has_values
+    }
+
+    /// Until it has values, the mean length of its tenant's.
+    pub fn assumes(&mut self, mean: Option<usize>) {
+        self.mean_value = mean;
     }
 
     /// Whether its next request must wait for pending responses.
@@ -310,12 +323,20 @@ mod tests {
     #[test]
     fn key_limit_follows_value_sizes() {
         let (mut small, mut large) = (client(), client());
-        assert_eq!((small.keys_at_once(), large.keys_at_once()), (64, 64));
-        for _ in 0..64 {
-            small.has_seen(8, 800);
-            large.has_seen(8, 8 << 20);
-        }
+        assert_eq!((small.keys_at_once(), large.keys_at_once()), (16, 16));
+        small.has_seen(8, 800);
+        large.has_seen(8, 8 << 20);
         assert_eq!((small.keys_at_once(), large.keys_at_once()), (MOST_KEYS, LEAST_KEYS));
+        // A list of large values counts at once, small ones gradually.
+        small.has_seen(2, 2 << 20);
+        (0..5).for_each(|_| large.has_seen(8, 800));
+        assert_eq!((small.keys_at_once(), large.keys_at_once()), (LEAST_KEYS, 7));
+        // A new client of the tenant is like the last ones.
+        let mut new = client();
+        new.assumes(large.mean_value);
+        assert_eq!((new.keys_at_once(), new.expects(1).bytes, new.has_values()), (7, 537_871, false));
+        new.has_seen(1, 100);
+        assert_eq!(new.keys_at_once(), MOST_KEYS);
     }
 
     #[test]

@@ -32,10 +32,10 @@ impl<N: Net> Front<N> {
         };
         let ask = Ask { expects, tenant, ..ask };
         let to = self.upstreams.server_mut(server);
-        if ask.reads() && to.must_wait(expects, false) {
+        if ask.reads() && to.must_wait(tenant, expects, false) {
             client.into_iter().for_each(Client::get_waits);
             let get = WaitingGet::new(ask, note, bytes);
-            return to.wait(self.context.now, expects, Waiter::Get(Box::new(get)));
+            return to.wait(self.context.now, tenant, expects, Waiter::Get(Box::new(get)));
         }
         self.send(server, ask, note, bytes);
     }
@@ -111,15 +111,15 @@ impl<N: Net> Front<N> {
         let Some((server, keys)) = multiget.next_server() else { return Some(true) };
         let server = self.upstreams.pool(client.pool()).server(server);
         let (to, expects) = (self.upstreams.server_mut(server), client.expects(keys));
-        let turn = turn.filter(|turn| turn.server == server);
-        if !to.must_wait(expects, turn.is_some()) {
+        let (turn, tenant) = (turn.filter(|turn| turn.server == server), client.tenant().number);
+        if !to.must_wait(tenant, expects, turn.is_some()) {
             return Some(true);
         }
         if turn.is_some_and(|turn| turn.has_waited_too_long) {
             return Some(false);
         }
         if multiget.enters_list() {
-            to.wait(self.context.now, expects, Waiter::Batch(get));
+            to.wait(self.context.now, tenant, expects, Waiter::Batch(get));
         }
         None
     }
@@ -150,6 +150,10 @@ impl<N: Net> Front<N> {
                     self.multigets.get_mut(get).into_iter().for_each(Multiget::leaves_list);
                     self.ask_next_batches(get, Some(Turn { server, has_waited_too_long }));
                 }
+                // Nobody wants its response any more.
+                Waiter::Get(get)
+                    if matches!(get.ask.to, Destination::Relay { .. })
+                        && self.clients.get(get.ask.client).is_none() => {}
                 Waiter::Get(get) => {
                     let (ask, (note, request)) = (get.ask, get.text());
                     self.clients.get_mut(ask.client).into_iter().for_each(Client::get_is_sent);

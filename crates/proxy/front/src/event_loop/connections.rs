@@ -147,7 +147,9 @@ impl<N: Net> Front<N> {
             return;
         }
         let edition = self.context.shared.edition();
-        self.upstreams.install(&edition);
+        for slot in self.upstreams.install(&edition) {
+            self.follow_phases(slot);
+        }
         let listens = edition.settings.pools.iter().map(|pool| pool.listen.clone());
         let pools: Vec<_> = listens.zip(self.upstreams.current_slots()).collect();
         self.lifecycle.listen(&pools, &mut self.context);

@@ -287,6 +287,9 @@ impl<N: Net> Front<N> {
         let (since, window) = self.upstreams.pool_mut(number).begins(now);
         let recipient = Recipient { client: id, number: client.responses.next_number() };
         let origin = Origin { recipient, logged: client.input.logged(), begun: now, since };
+        if !client.has_values() {
+            client.assumes(self.upstreams.mean_value(number, client.tenant().number));
+        }
         let most = client.keys_at_once();
         let chosen = self.upstreams.choose_servers(number, get, most, self.context.writes());
         let pool = self.upstreams.pool(number);

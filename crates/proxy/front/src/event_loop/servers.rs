@@ -77,15 +77,22 @@ impl<N: Net> Front<N> {
         self.connect_due();
     }
 
+    /// Follows the phases of the servers of a pool that is new to this thread.
+    pub(crate) fn follow_phases(&mut self, slot: usize) {
+        for Follows { server, phase } in self.upstreams.phases(slot) {
+            self.follow_phase(server, phase);
+        }
+    }
+
     fn follow_phase(&mut self, server: usize, phase: Phase) {
-        let was_out = self.upstreams.server(server).is_out();
+        let before = self.upstreams.server(server).phase();
         for server in [server, server + 1] {
             if self.upstreams.follow_phase(server, phase) {
                 let asked = self.close_server(server);
                 asked.iter().for_each(|ask| self.fails(server, ask, ServerError::Closed, false));
             }
         }
-        self.upstreams.report_phase(server, phase, was_out, &mut self.context);
+        self.upstreams.report_phase(server, phase, before, &mut self.context);
     }
 }
 

@@ -125,7 +125,7 @@ impl<S> OfPool<'_, S> {
         let reserved = tenant.map_or(Some(Vec::new()), |tenant| self.reserve(&route, tenant));
         let is_noted = reserved.is_some() && self.note_absent(&route, sent, open.is_none(), tenant);
         let stores = first.change.as_ref().is_some_and(|change| change.stores);
-        let copies = if stores { self.copies_of(&route, by_plan.as_ref()) } else { Vec::new() };
+        let copies = if stores && pool.is_in_force() { self.copies_of(&route, by_plan.as_ref()) } else { Vec::new() };
         let unclear = by_plan.as_ref().map_or(Vec::new(), ReplicaMove::unclear);
         let (before, deletes) = self.deletions(&route, by_plan.as_ref(), &unclear);
         let mut failover = KeyFailover {
@@ -244,7 +244,8 @@ impl<S> OfPool<'_, S> {
     /// Between the primary and a copy of a key.
     fn between_replicas(&self, key: &[u8], primary: usize, copy: usize) -> KeyMove {
         let by_plan = self.pool().replica_move(key);
-        KeyMove::between_replicas(primary, copy, by_plan.is_none_or(|by_plan| by_plan.makes_copies()))
+        let makes_copies = by_plan.is_none_or(|by_plan| by_plan.makes_copies()) && self.pool().is_in_force();
+        KeyMove::between_replicas(primary, copy, makes_copies)
     }
 
     /// A get of a key from the replica with the fewest outstanding requests; and whether that is a copy's.

@@ -87,7 +87,7 @@ impl<S> Upstreams<S> {
     /// Closes the connection of a server. One with a change is watched until the server has executed it, or never will.
     pub fn close<N: Net<Socket = S>>(&mut self, server: usize, context: &mut Context<N>) -> Left {
         let from = &self.servers[server];
-        let is_watched = self.fails_over(server) && from.is_open() && from.has_changes();
+        let is_watched = self.has_phases(server) && from.is_open() && from.has_changes();
         let held = is_watched.then(|| from.state_of_all().unfinished());
         let random = context.random();
         let (socket, asked) = self.servers[server].close(context.now, random);
@@ -96,7 +96,7 @@ impl<S> Upstreams<S> {
             (Some(socket), None) => context.net.close(socket),
             (None, _) => {}
         }
-        Left { asked, waiting: self.servers[server].take_waiting().collect() }
+        Left { asked, waiting: self.servers[server].take_waiting() }
     }
 
     /// A late request of a server that goes on to respond, if its client may get a timeout now: the server is busy, not down.

@@ -45,6 +45,14 @@ impl<S> Upstreams<S> {
         (0..members.list.len()).map(follows).collect()
     }
 
+    /// The phases of the servers of a pool that is new to this thread.
+    pub fn phases(&self, slot: usize) -> Vec<Follows> {
+        let pool = self.pool(slot);
+        let follows =
+            |(number, server): (usize, &u32)| Follows { server: *server as usize, phase: pool.members().phase(number) };
+        pool.servers().iter().enumerate().map(follows).collect()
+    }
+
     /// A connection of a server follows a phase; returns whether it is closed for that.
     pub fn follow_phase(&mut self, server: usize, phase: Phase) -> bool {
         self.server_mut(server).follow(phase);
@@ -60,6 +68,11 @@ impl<S> Upstreams<S> {
 
     /// Whether other servers may answer for one.
     pub fn fails_over(&self, server: usize) -> bool {
+        self.pool_of(server).fails_over()
+    }
+
+    /// Whether a server may leave and return, or is about to return.
+    pub(super) fn has_phases(&self, server: usize) -> bool {
         self.pool_of(server).shared.failover.is_some()
     }
 
@@ -70,7 +83,7 @@ impl<S> Upstreams<S> {
             return;
         }
         let Some((failover, number)) = self.failover_of(server) else { return };
-        if !from.state_of_all().is_known() {
+        if failover.replaces() && !from.state_of_all().is_known() {
             // It may have values from before this front end started.
             from.state_of_all().journal().flush_instead();
         }
@@ -96,7 +109,9 @@ impl<S> Upstreams<S> {
         open: Option<OpenWrite>,
         context: &Context<N>,
     ) {
-        failover.fail(number, open);
+        if !failover.fail(number, open) {
+            return;
+        }
         if failover.members().phase(number) == Phase::Up {
             for server in [server, server + 1] {
                 self.server_mut(server).follow(Phase::Leaving);
@@ -133,7 +148,8 @@ impl<S> Upstreams<S> {
             let pool = self.pool(slot);
             let Some(failover) = pool.shared.failover.clone().filter(|failover| failover.is_busy()) else { continue };
             let settle = self.server(pool.server(0)).timeout;
-            if failover.advance(context.thread, context.now, settle) {
+            // A thread with earlier settings may use the servers as those have them.
+            if context.shared.is_installed() && failover.advance(context.thread, context.now, settle) {
                 context.shared.members_change();
             }
             for number in failover.silent() {
@@ -246,7 +262,8 @@ impl<S> Upstreams<S> {
     pub fn purge_fails(&self, of: usize, round: u32, at: usize) {
         let Some((failover, number)) = self.failover_of(of) else { return };
         if of == at {
-            return failover.fail(number, None);
+            failover.fail(number, None);
+            return;
         }
         // That server deletes the keys when it returns.
         let (state, other) = (self.server(of).state_of_all(), self.server(at).state_of_all());

@@ -258,8 +258,8 @@ impl<S> Upstreams<S> {
         self.edition
     }
 
-    /// Replaces the pools by those of other settings. Pools and servers that stay keep their slots.
-    pub fn install(&mut self, edition: &Edition) {
+    /// Replaces the pools by those of other settings; returns the slots of those that are new. Pools and servers that stay keep their slots.
+    pub fn install(&mut self, edition: &Edition) -> Vec<usize> {
         self.edition = edition.number;
         let before = std::mem::take(&mut self.current);
         let old: Vec<config::Pool> = before.iter().map(|pool| self.pools[*pool].shared.settings.clone()).collect();
@@ -270,6 +270,7 @@ impl<S> Upstreams<S> {
             let pool = pool.filter(is_same).unwrap_or_else(|| self.add_pool(state, pool));
             self.current.push(pool);
         }
+        let new = self.current.iter().copied().filter(|pool| !before.contains(pool)).collect();
         for pool in before.into_iter().filter(|pool| !self.current.contains(pool)).collect::<Vec<_>>() {
             if self.pools[pool].successor == Successor::None {
                 self.pools[pool].successor = Successor::Closing;
@@ -277,6 +278,7 @@ impl<S> Upstreams<S> {
             self.pools[pool].detach_members();
             self.forget_unused_pool(pool);
         }
+        new
     }
 
     /// Adds a pool, which takes over servers and clients of its predecessor.

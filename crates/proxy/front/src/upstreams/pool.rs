@@ -172,7 +172,7 @@ impl Pool {
 
     /// Whether others answer for a server that is down.
     pub fn fails_over(&self) -> bool {
-        self.shared.failover.is_some()
+        self.shared.failover.as_ref().is_some_and(|failover| failover.replaces())
     }
 
     /// Whether keys have replicas.
@@ -191,6 +191,11 @@ impl Pool {
         let is_new = !Arc::ptr_eq(&self.members, &current);
         self.members = current.clone();
         is_new.then_some(current)
+    }
+
+    /// Whether it is one of the settings in force. If not, a lease that its reads took would delay no server that becomes a primary.
+    pub fn is_in_force(&self) -> bool {
+        self.successor == Successor::None
     }
 
     /// Keeps the members that it has, without delaying others: its clients only wait for outstanding requests.

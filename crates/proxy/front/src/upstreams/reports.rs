@@ -48,11 +48,11 @@ impl<S> Upstreams<S> {
         &self,
         server: usize,
         phase: Phase,
-        was_out: bool,
+        before: Phase,
         context: &mut Context<N>,
     ) {
-        let is_reported = matches!(phase, Phase::Away | Phase::Joining) || phase == Phase::Up && was_out;
-        if !is_reported || context.thread > 0 {
+        let is_reported = matches!(phase, Phase::Up | Phase::Away | Phase::Joining);
+        if !is_reported || phase == before || context.thread > 0 {
             return;
         }
         context.counters.servers_ejected.add(u64::from(phase == Phase::Away));

@@ -32,6 +32,11 @@ impl<S> Upstreams<S> {
         Some(self.pool_mut(pool).cover(&replicas))
     }
 
+    /// Mean size of a tenant's latest values: the largest of a pool's servers, if there have been some.
+    pub fn mean_value(&self, pool: usize, tenant: u32) -> Option<usize> {
+        self.pool(pool).servers().iter().filter_map(|server| self.server(*server as usize).mean_value(tenant)).max()
+    }
+
     /// Number of outstanding requests of a pool's server.
     pub fn load(&self, pool: usize, server: usize) -> usize {
         self.server(self.pool(pool).server(server)).unanswered()

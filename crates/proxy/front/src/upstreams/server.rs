@@ -11,7 +11,7 @@ use std::sync::Arc;
 use fanin_memcache::{Cursor, Piece, Shape};
 
 use super::ask::{Ask, Destination, Expected, Progress};
-use super::room::{Room, Waiter};
+use super::room::{Begun, Room, Waiter};
 use super::shares::Shares;
 use super::streamed_value::StreamedValue;
 use crate::clients::ClientLoad;
@@ -110,9 +110,8 @@ pub struct Server<S> {
     ending: bool,
     /// It has failed repeatedly, and has not yet responded to a probe.
     is_doubtful: bool,
-    /// It is not in use: other servers answer for it, or nobody. While it joins, it deletes keys that change.
-    is_out: bool,
-    joins: bool,
+    /// Unless it is up, other servers answer for it, or nobody. While it joins, it deletes keys that change.
+    phase: Phase,
     /// It has answered this thread.
     has_answered: bool,
     out: Outgoing,
@@ -154,8 +153,7 @@ impl<S> Server<S> {
             rest: Buffer::default(),
             ending: false,
             is_doubtful: false,
-            is_out: false,
-            joins: false,
+            phase: Phase::Up,
             has_answered: false,
             out: Outgoing::default(),
             marked: false,
@@ -217,7 +215,7 @@ impl<S> Server<S> {
     /// State for operators.
     pub fn state(&self) -> &'static str {
         match self.state {
-            _ if self.is_out => "away",
+            _ if self.is_out() => "away",
             State::Open(_) if self.is_doubtful => "probing",
             State::Open(_) if self.is_busy => "busy",
             State::Open(_) => "up",
@@ -428,7 +426,7 @@ impl<S> Server<S> {
     /// Whether clients' requests may be queued here.
     fn takes_requests(&self) -> bool {
         let is_open = matches!(self.state, State::Open(_) | State::Opening { waits: true, .. });
-        is_open && !self.is_doubtful && !self.is_out
+        is_open && !self.is_doubtful && !self.is_out()
     }
 
     /// Whether it accepts a request of a client with this load, and of its tenant; or why not.
@@ -438,7 +436,7 @@ impl<S> Server<S> {
             (Some(_), State::Down { until }) if ![AT_ONCE, Nanos::MAX].contains(until) => {
                 return Err(ServerError::Down);
             }
-            _ if self.is_out => return Err(ServerError::Down),
+            _ if self.is_out() => return Err(ServerError::Down),
             (Some(alone), _) => {
                 let of_tenant = alone.iter().filter(|(ask, _)| ask.tenant == tenant).count();
                 let free = MOST_ALONE.saturating_sub(alone.len());
@@ -470,22 +468,26 @@ impl<S> Server<S> {
             self.asked.reserve_exact(self.asked.len().clamp(4, LARGEST_STEP));
             self.charge.set(self.asked.capacity() * size_of::<Ask>());
         }
-        self.room.expect(ask.expects);
+        self.room.expect(ask.tenant, ask.expects);
         let bytes = bytes.iter().map(|bytes| bytes.len() as u32).sum();
         self.shares.add(ask.tenant, bytes);
         self.asked.push_back(Ask { note: note.len() as u32, progress: self.progress, bytes, ..ask });
     }
 
-    /// Whether a get has to wait for room for its response; with `turn`, it is the first of those that wait.
+    /// Whether a get of a tenant has to wait for room for its response; with `turn`, it is the first of those of the tenant that wait.
     #[inline]
-    pub fn must_wait(&self, expected: Expected, turn: bool) -> bool {
-        let finds_room = (turn || self.room.has_nobody_waiting()) && self.room.suffices(expected);
-        !finds_room && self.takes_requests()
+    pub fn must_wait(&self, tenant: u32, expected: Expected, turn: bool) -> bool {
+        self.room.must_wait(tenant, expected, turn) && self.takes_requests()
+    }
+
+    /// Mean size of a tenant's latest values here, if there have been some.
+    pub fn mean_value(&self, tenant: u32) -> Option<usize> {
+        self.room.mean_value(tenant)
     }
 
     /// A get waits for room for its response.
-    pub fn wait(&mut self, now: Nanos, expected: Expected, waiter: Waiter) {
-        self.room.wait(now, self.progress, expected, waiter);
+    pub fn wait(&mut self, now: Nanos, tenant: u32, expected: Expected, waiter: Waiter) {
+        self.room.wait(tenant, Begun { since: now, progress: self.progress }, expected, waiter);
     }
 
     /// Until when the first of those that wait does so.
@@ -497,11 +499,12 @@ impl<S> Server<S> {
     /// The next that waits and finds room, or has waited for too long, which is also returned.
     pub fn next_waiting(&mut self, now: Nanos) -> Option<(Waiter, bool)> {
         let too_long = self.waits_until().is_some_and(|at| at <= now);
-        self.room.take_first(too_long).map(|waiter| (waiter, too_long))
+        let next = if too_long { self.room.take_first() } else { self.room.take_next() };
+        next.map(|waiter| (waiter, too_long))
     }
 
     /// Those that wait, after the connection has failed.
-    pub fn take_waiting(&mut self) -> impl Iterator<Item = Waiter> + use<S> {
+    pub fn take_waiting(&mut self) -> Vec<Waiter> {
         self.room.take_all()
     }
 
@@ -509,7 +512,7 @@ impl<S> Server<S> {
     #[inline]
     pub fn value_comes(&mut self, size: usize) {
         if let Some(ask) = self.asked.front_mut() {
-            self.room.value_comes(&mut ask.expects, size);
+            self.room.value_comes(ask.tenant, &mut ask.expects, size);
         }
     }
 
@@ -543,7 +546,7 @@ impl<S> Server<S> {
     pub fn pop(&mut self) {
         if let Some(ask) = self.asked.pop_front() {
             self.notes.take(ask.note as usize);
-            self.room.response_ends(ask.expects);
+            self.room.response_ends(ask.tenant, ask.expects);
             self.shares.remove(ask.tenant, ask.bytes);
             self.given_up = self.given_up.saturating_sub(1);
         }
@@ -560,7 +563,12 @@ impl<S> Server<S> {
 
     /// Whether it is not in use.
     pub fn is_out(&self) -> bool {
-        self.is_out
+        self.phase != Phase::Up
+    }
+
+    /// The phase that it follows.
+    pub fn phase(&self) -> Phase {
+        self.phase
     }
 
     /// Whether it has never answered this thread.
@@ -570,14 +578,13 @@ impl<S> Server<S> {
 
     /// Whether it is not in use, but deletes keys that change.
     pub fn takes_deletions(&self) -> bool {
-        self.joins && self.is_open()
+        self.phase == Phase::Joining && self.is_open()
     }
 
     /// Follows a phase. If it is in use again, requests wait for the connection.
     pub fn follow(&mut self, phase: Phase) {
-        let is_out = phase != Phase::Up;
-        self.joins = phase == Phase::Joining;
-        if std::mem::replace(&mut self.is_out, is_out) && !is_out && matches!(self.state, State::Down { .. }) {
+        let was_out = std::mem::replace(&mut self.phase, phase) != Phase::Up;
+        if was_out && !self.is_out() && matches!(self.state, State::Down { .. }) {
             self.backoff = Backoff::default();
             self.state = State::Down { until: if self.is_second() { Nanos::MAX } else { AT_ONCE } };
         }

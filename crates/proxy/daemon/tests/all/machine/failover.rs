@@ -2,6 +2,9 @@
 //! crash, lose connections and execute old requests late. No read returns anything older than an acknowledged change, or than what any
 //! client has read before; and afterwards all servers are in use again.
 
+mod actions;
+mod reloads;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -69,8 +72,9 @@ struct Thread {
 #[derive(Default)]
 struct Server {
     store: Store,
-    /// It does not execute anything.
+    /// It does not execute anything, or rarely.
     stopped: bool,
+    slow: bool,
     /// Connections are refused.
     down: bool,
     /// Outstanding requests of broken connections, with the time by which they are executed.
@@ -86,6 +90,19 @@ struct Planned {
     router: Router,
 }
 
+/// All servers, as the settings list them.
+fn all_servers() -> Vec<String> {
+    (1..=SERVERS).map(|server| format!("10.0.0.{server}:11211")).collect()
+}
+
+/// Settings of a pool of these servers.
+fn settings(servers: &[String], setting: &str) -> Settings {
+    let text = format!(
+        "threads = {THREADS}\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nadmin = true\nservers = {servers:?}\n{setting}\n"
+    );
+    Settings::of_file("case.toml", &text).unwrap()
+}
+
 struct Case {
     random: StdRng,
     now: u64,
@@ -94,6 +111,10 @@ struct Case {
     shared: Arc<Shared>,
     servers: Vec<Server>,
     known: [Known; KEYS],
+    /// Keys that may have any of their values, as the documents say: they have moved in a reload, or nobody notes failed changes.
+    loose: [bool; KEYS],
+    /// Whether an empty value may be a copy that is being made.
+    may_show_leases: bool,
     /// Whether a change has failed since all servers worked: it may still be made after a flush by another thread.
     has_failed_change: bool,
     reads: usize,
@@ -104,20 +125,14 @@ struct Case {
 
 impl Case {
     fn new(case: u64, setting: &str) -> Case {
-        Case::with_plan(case, setting, None)
+        Case::with(case, &settings(&all_servers(), setting), None)
     }
 
-    /// With a folder of plans, which has an empty one.
-    fn with_plan(case: u64, setting: &str, folder: Option<TempDir>) -> Case {
-        let listed: Vec<String> = (1..=SERVERS).map(|server| format!("\"10.0.0.{server}:11211\"")).collect();
-        let text = format!(
-            "threads = {THREADS}\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nadmin = true\nservers = [{}]\n{setting}\n",
-            listed.join(",")
-        );
-        let settings = Settings::of_file("case.toml", &text).unwrap();
-        let shared = Arc::new(Shared::new(&settings, 100));
+    /// With these settings, and with a folder of plans, which has an empty one.
+    fn with(case: u64, settings: &Settings, folder: Option<TempDir>) -> Case {
+        let shared = Arc::new(Shared::new(settings, 100));
         let planned = folder.map(|folder| {
-            let kept = begin(&settings, &shared).unwrap();
+            let kept = begin(settings, &shared).unwrap();
             Planned { folder, kept, router: settings.pools[0].router() }
         });
         let addresses: Vec<_> = (1..=SERVERS).map(|server| format!("10.0.0.{server}:11211").parse().unwrap()).collect();
@@ -137,6 +152,8 @@ impl Case {
             shared,
             servers: (0..SERVERS).map(|_| Server::default()).collect(),
             known: [Known::default(); KEYS],
+            loose: [false; KEYS],
+            may_show_leases: false,
             has_failed_change: false,
             reads: 0,
             found: 0,
@@ -289,7 +306,7 @@ impl Case {
         }
         let (read, lines) = thread.talks.entry(number).or_default();
         read.extend(connection.outbox.drain(..));
-        if server.stopped || connection.broken {
+        if server.stopped || connection.broken || server.slow && self.random.random_bool(0.9) {
             return;
         }
         server.store.ahead = Duration::from_nanos(self.now);
@@ -348,7 +365,7 @@ impl Case {
         if std::mem::take(&mut server.stopped) {
             server.late.iter_mut().for_each(|(_, until)| *until = self.now + LATE);
         }
-        server.down = false;
+        (server.down, server.slow) = (false, false);
     }
 
     /// Clients read their output.
@@ -368,6 +385,10 @@ impl Case {
                 continue;
             }
             outbox.clear();
+            let is_shown = |line: &&str| {
+                !self.may_show_leases || !line.starts_with("VALUE ") || line.split(' ').nth(3) != Some("0")
+            };
+            let text = text.split_inclusive("\r\n").filter(|line| is_shown(&line.trim_end())).collect::<String>();
             self.slowest = self.slowest.max(self.now - since);
             self.errors += usize::from(text.contains("ERROR"));
             let changes = !matches!(waits, Waits::Read(_));
@@ -378,6 +399,8 @@ impl Case {
                     assert!(!reads_ahead, "{}: {version} was read by a get before it", key(number));
                     if !text.lines().next_back().is_some_and(|line| line.contains("ERROR")) {
                         self.known[number].least = self.known[number].least.max(version);
+                    } else if !self.shared.edition().settings.pools[0].fails_over() {
+                        self.loose[number] = true;
                     }
                 }
                 Some((Waits::Flushed(versions), _)) if !text.contains("ERROR") => {
@@ -397,9 +420,12 @@ impl Case {
             let name = key(number);
             let before = least.iter().find(|(of, _)| *of == number).unwrap().1;
             self.found += 1;
-            assert!(version >= before, "{name}: {version} was read, though {before} was known before");
             let known = &mut self.known[number];
             assert!(version <= known.begun, "{name}: {version} was never written");
+            if self.loose[number] {
+                continue;
+            }
+            assert!(version >= before, "{name}: {version} was read, though {before} was known before");
             known.least = known.least.max(version);
         }
     }
@@ -481,7 +507,7 @@ impl Case {
             self.threads.iter().flat_map(|thread| &thread.clients).filter(|client| client.waits.is_some()).count();
         assert_eq!(open, 0, "requests without a response");
         let phases: Vec<&str> = self.shared.phases(0);
-        assert_eq!(phases, ["up"; SERVERS], "all servers work");
+        assert!(phases.iter().all(|phase| *phase == "up"), "all servers work: {phases:?}");
         self.has_failed_change = false;
     }
 }
@@ -526,7 +552,7 @@ fn run_with_plans(case: u64, replicas: usize) -> [usize; 3] {
     write_stage(folder.path(), "begin");
     write_replica_plan(folder.path(), SERVERS, replicas, "key,server,was\n");
     let setting = format!("replicas = {replicas}\nplan = \"{}\"", folder.path().display());
-    let mut case = Case::with_plan(case, &setting, Some(folder));
+    let mut case = Case::with(case, &settings(&all_servers(), &setting), Some(folder));
     case.comes_to("over", 0);
     for (from, to) in [(0, 1), (1, 3), (3, 0)] {
         case.plans(replicas, from, to);

@@ -123,12 +123,12 @@ fn gets_wait_for_room_in_their_order() {
     let mut table = fanin_proxy_core::memory::table::Table::default();
     let [one, two, three] = [(), (), ()].map(|thing| table.insert(thing));
     let expects = |bytes: usize| Expected { values: 1, bytes: bytes as u32 };
-    server.queue(Ask { expects: expects(ENOUGH_EXPECTED - 10), ..ask(0) }, b"", &[]);
-    assert!(!server.must_wait(expects(10), false) && server.must_wait(expects(11), false));
+    server.queue(Ask { expects: expects(ENOUGH_EXPECTED / 2 - 10), tenant: 1, ..ask(0) }, b"", &[]);
+    assert!(!server.must_wait(1, expects(10), false) && server.must_wait(1, expects(11), false));
     for (at, bytes, get) in [(5, 11, one), (6, 1, two), (7, 11, three)] {
-        server.wait(at, expects(bytes), Waiter::Batch(get));
+        server.wait(at, 1, expects(bytes), Waiter::Batch(get));
     }
-    assert!(server.must_wait(expects(10), false) && !server.must_wait(expects(10), true), "not before others");
+    assert!(server.must_wait(1, expects(10), false) && !server.must_wait(1, expects(10), true), "not before others");
     let next = |server: &mut Server<()>, now| match server.next_waiting(now) {
         Some((Waiter::Batch(get), too_long)) => Some((get, too_long)),
         _ => None,
