@@ -409,9 +409,10 @@ struct numbers {
 	u32 next;
 	u32 una;
 	u32 sent;
+	u32 acked; /* bytes that the peer has acknowledged, at most 4 GiB */
 };
 
-/* As the socket has them, if this network namespace has one. */
+/* As the socket has them; zero if this network namespace has none. */
 static __noinline int ask_socket(struct __sk_buff *skb, struct packet *p, struct numbers *n)
 {
 	struct bpf_sock_tuple tuple = {};
@@ -433,14 +434,16 @@ static __noinline int ask_socket(struct __sk_buff *skb, struct packet *p, struct
 	}
 	if (!found)
 		return 0;
-	tcp = bpf_tcp_sock(found);
+	/* A listener is found in place of a connection. */
+	tcp = found->state == BPF_TCP_LISTEN ? 0 : bpf_tcp_sock(found);
 	if (tcp) {
 		n->next = tcp->rcv_nxt;
 		n->una = tcp->snd_una;
 		n->sent = tcp->snd_nxt;
+		n->acked = least_of(tcp->bytes_acked, ~0U);
 	}
 	bpf_sk_release(found);
-	return 0;
+	return tcp != 0;
 }
 
 /* Whether the segment is the expected one. */
@@ -449,31 +452,42 @@ static __always_inline bool is_next(const struct packet *p, const struct connect
 	return p->seq == c->next && p->ack - c->una <= c->sent - c->una;
 }
 
+/* Whether a reset has the next number, that of the peer's FIN if it has come, or the one after all that has been received out of order
+ * (tcp_reset_check and tcp_validate_incoming). */
+static __always_inline bool is_reset(const struct packet *p, const struct connection *c, u32 next)
+{
+	u32 top = c->ends & PEER_FIN_EARLY && ahead(c->peer_fin, c->high) ? c->peer_fin : c->high;
+
+	if (c->ends & PEER_FIN)
+		return p->seq == next || p->seq + 1 == next;
+	return p->seq == next || (ahead(top, next) && p->seq == top);
+}
+
 /* Whether TCP accepts the segment: RFC 9293, 3.10.7.4; RFC 5961, 3 to 5. One that is not the next in order is compared with the socket. */
 static __always_inline bool is_accepted(struct __sk_buff *skb, struct packet *p, const struct connection *c)
 {
-	struct numbers n = { .next = c->next, .una = c->una, .sent = c->sent };
+	struct numbers n = { .next = c->next, .una = c->una, .sent = c->sent, .acked = c->acked };
 	u32 end = p->seq + p->payload;
 
-	if (p->flags & SYN)
-		return false;
 	if (!is_next(p, c) || (p->flags & RST))
 		ask_socket(skb, p, &n);
-	/* Where the peer's FIN has arrived, a reset may have its number. */
 	if (p->flags & RST)
-		return p->seq == n.next || (c->ends & PEER_FIN && p->seq + 1 == n.next);
-	if (!(p->flags & ACK) || (s32)(n.sent - p->ack) < 0 || (s32)(p->ack - (n.una - c->peer_most)) < 0)
+		return is_reset(p, c, n.next);
+	/* An acknowledgement may be older than the last one by the largest window of the peer, and by what it has acknowledged (tcp_ack). */
+	if (p->flags & SYN || !(p->flags & ACK) || (s32)(n.sent - p->ack) < 0 || (s32)(p->ack - (n.una - smaller(c->peer_most, n.acked))) < 0)
 		return false;
 	/* A probe, or a keepalive, which TCP answers (RFC 9293, 3.8.6.1). */
 	if (!p->payload && p->seq + 1 == n.next)
 		return true;
-	return (s32)(c->most - end) >= 0 && (s32)(end - n.next) >= 0;
+	/* Nothing follows a FIN. */
+	return (s32)(c->most - end) >= 0 && (s32)(end - n.next) >= 0 && !(p->payload && c->ends & PEER_FIN);
 }
 
 static __always_inline void peer_closes(struct host *h, struct connection *c)
 {
 	c->ends |= PEER_FIN;
-	c->next = c->peer_fin;
+	if (ahead(c->peer_fin, c->next))
+		c->next = c->peer_fin;
 	finish(h, c);
 	become(h, c, CLOSED);
 	set_waits(h, c, false, false);
@@ -588,6 +602,7 @@ int grants_arrives(struct __sk_buff *skb)
 	bpf_spin_lock(&h->lock);
 	c->seen_ns = now;
 	measure(h, c, p.ack, now);
+	c->acked = least_of((u64)c->acked + ahead(p.ack, c->una), ~0U);
 	if (ahead(p.ack, c->una))
 		c->una = p.ack;
 	if (p.flags & SYN)
@@ -603,7 +618,7 @@ int grants_arrives(struct __sk_buff *skb)
 	} else if (!(p.flags & (SYN | FIN)) && p.seq + 1 == c->high && c->state != CLOSED) {
 		answer_probe(h, c, &p.flow);
 	}
-	if ((p.flags & (SYN | FIN)) == FIN) {
+	if ((p.flags & (SYN | FIN)) == FIN && !(c->ends & PEER_FIN)) {
 		c->peer_fin = p.seq + p.payload + 1;
 		if (c->next + 1 == c->peer_fin)
 			peer_closes(h, c);
@@ -725,8 +740,16 @@ static __always_inline void remember(const struct packet *p, struct connection *
 	}
 }
 
+/* Whether the socket of a packet that leaves still awaits its peer's FIN. */
+static __always_inline bool awaits_fin(struct __sk_buff *skb)
+{
+	struct bpf_sock *sk = skb->sk;
+
+	return sk && (sk->state == BPF_TCP_ESTABLISHED || sk->state == BPF_TCP_FIN_WAIT1 || sk->state == BPF_TCP_FIN_WAIT2);
+}
+
 /* What TCP says in a segment of its own is true. */
-static __always_inline void follow(struct host *h, struct connection *c, const struct packet *p, u64 now)
+static __always_inline void follow(struct host *h, struct connection *c, const struct packet *p, u64 now, bool awaits)
 {
 	u32 end = p->seq + p->payload + (p->flags & FIN ? 1 : 0), edge = p->ack + ((u32)p->window << c->scale);
 
@@ -740,8 +763,12 @@ static __always_inline void follow(struct host *h, struct connection *c, const s
 		c->most = edge;
 	if (p->flags & FIN)
 		c->ends |= OWN_FIN;
-	if (c->ends & PEER_FIN_EARLY && !ahead(c->peer_fin, p->ack))
-		peer_closes(h, c);
+	/* An early FIN counts once it is acknowledged, unless data have taken its number. */
+	if (c->ends & PEER_FIN_EARLY && !ahead(c->peer_fin, p->ack)) {
+		c->ends &= ~PEER_FIN_EARLY;
+		if (p->ack == c->peer_fin && !awaits)
+			peer_closes(h, c);
+	}
 	/* TCP has what did not pass here. */
 	if (!(c->ends & PEER_FIN) && ahead(p->ack, c->high)) {
 		count(h, c, false);
@@ -873,14 +900,14 @@ int grants_leaves(struct __sk_buff *skb)
 	if (!c)
 		return GO_ON;
 	if (p.flags & RST) {
-		/* Others answer segments that belong to nothing. */
-		if (p.seq == c->sent)
+		struct numbers n;
+
+		/* The socket is gone, unless this is the reset of an application, which precedes that. */
+		if (p.seq == c->sent || !ask_socket(skb, &p, &n))
 			forget(h, &p.flow, c);
-		else
-			c->ends |= DOUBTFUL;
 		return GO_ON;
 	}
-	follow(h, c, &p, now);
+	follow(h, c, &p, now, awaits_fin(skb));
 	if (is_over(c)) {
 		forget(h, &p.flow, c);
 		return GO_ON;

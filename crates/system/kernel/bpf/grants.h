@@ -47,10 +47,12 @@ struct flow {
 };
 
 struct connection {
+	/* Tests read these two: the next byte in order, as TCP has it, and one past the highest byte. */
+	u32 next;
+	u32 high;
 	u64 rtt_ns;
 	u64 place; /* in the queue of turns, plus one */
 	u32 path; /* bytes that the link carries in a round trip */
-	u32 high;
 	u32 edge;
 	u32 announced;
 	u32 known; /* the largest edge announced: a window shrinks by parts of its unit */
@@ -65,11 +67,11 @@ struct connection {
 	u8 probed; /* its window has to be announced, whatever was announced before */
 	u8 unasked;
 	u8 full;
-	/* By which TCP accepts a segment: the next byte in order, the right edge of TCP's own window, the oldest byte that the peer has not
-	 * acknowledged, the byte after the last one sent, and the largest window of the peer. */
-	u32 next;
+	/* By which TCP accepts a segment, beside `next`: the right edge of TCP's own window, the oldest byte that the peer has not
+	 * acknowledged, the number of bytes that it has, at most 4 GiB, the byte after the last one sent, and the peer's largest window. */
 	u32 most;
 	u32 una;
+	u32 acked;
 	u32 sent;
 	u32 peer_most;
 	u32 peer_fin; /* the number after the peer's FIN */
