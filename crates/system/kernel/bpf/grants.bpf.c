@@ -740,16 +740,24 @@ static __always_inline void remember(const struct packet *p, struct connection *
 	}
 }
 
-/* Whether the socket of a packet that leaves still awaits its peer's FIN. */
-static __always_inline bool awaits_fin(struct __sk_buff *skb)
+/* State of the socket that a packet leaves; zero without one. */
+static __always_inline u32 state_of(struct __sk_buff *skb)
 {
 	struct bpf_sock *sk = skb->sk;
 
-	return sk && (sk->state == BPF_TCP_ESTABLISHED || sk->state == BPF_TCP_FIN_WAIT1 || sk->state == BPF_TCP_FIN_WAIT2);
+	return sk ? sk->state : 0;
+}
+
+/* Whether the peer's FIN has come. TCP acknowledges it before it leaves FIN-WAIT-1 and FIN-WAIT-2 (tcp_fin). */
+static __always_inline bool has_fin(const struct connection *c, u32 ack, u32 state)
+{
+	if (state == BPF_TCP_CLOSE_WAIT || state == BPF_TCP_LAST_ACK || state == BPF_TCP_CLOSING)
+		return true;
+	return c->ends & PEER_FIN_EARLY && ack == c->peer_fin && state != BPF_TCP_ESTABLISHED;
 }
 
 /* What TCP says in a segment of its own is true. */
-static __always_inline void follow(struct host *h, struct connection *c, const struct packet *p, u64 now, bool awaits)
+static __always_inline void follow(struct host *h, struct connection *c, const struct packet *p, u64 now, u32 state)
 {
 	u32 end = p->seq + p->payload + (p->flags & FIN ? 1 : 0), edge = p->ack + ((u32)p->window << c->scale);
 
@@ -763,11 +771,9 @@ static __always_inline void follow(struct host *h, struct connection *c, const s
 		c->most = edge;
 	if (p->flags & FIN)
 		c->ends |= OWN_FIN;
-	/* An early FIN counts once it is acknowledged, unless data have taken its number. */
-	if (c->ends & PEER_FIN_EARLY && !ahead(c->peer_fin, p->ack)) {
-		c->ends &= ~PEER_FIN_EARLY;
-		if (p->ack == c->peer_fin && !awaits)
-			peer_closes(h, c);
+	if (!(c->ends & PEER_FIN) && has_fin(c, p->ack, state)) {
+		c->peer_fin = p->ack;
+		peer_closes(h, c);
 	}
 	/* TCP has what did not pass here. */
 	if (!(c->ends & PEER_FIN) && ahead(p->ack, c->high)) {
@@ -907,7 +913,7 @@ int grants_leaves(struct __sk_buff *skb)
 			forget(h, &p.flow, c);
 		return GO_ON;
 	}
-	follow(h, c, &p, now, awaits_fin(skb));
+	follow(h, c, &p, now, state_of(skb));
 	if (is_over(c)) {
 		forget(h, &p.flow, c);
 		return GO_ON;
