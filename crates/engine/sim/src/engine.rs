@@ -209,6 +209,7 @@ impl<P: Probe, T: Transport, O: Observer<P, T>> Running<P, T, O> {
             Event::Drained(link) => self.drained(link),
             Event::Endpoint(id, slot) => self.look_at_timer(id, slot),
             Event::Turn(host) => self.world.take_turn(host),
+            Event::Grants(host) => self.world.grant_at(host),
             Event::App(timer) => self.observer.due(&mut self.world, timer),
         }
     }

@@ -24,6 +24,8 @@ pub(crate) enum Event {
     Endpoint(EndpointId, Slot),
     /// An end at a host has its turn.
     Turn(HostId),
+    /// A host may have to grant windows without an arrival.
+    Grants(HostId),
     /// An application's timer is due.
     App(Timer),
 }
@@ -68,8 +70,9 @@ const DRAINED: u64 = 1 << 39;
 const ARRIVAL: u64 = 1 << 62;
 const ENDPOINT: u64 = 2 << 62;
 const APP: u64 = 3 << 62;
-/// Of an application's timers no owner's number reaches it.
+/// Of an application's timers no owner's number reaches them.
 const TURN: u64 = APP | 1 << 61;
+const GRANTS: u64 = APP | 1 << 60;
 const CLASS: u64 = 3 << 62;
 
 /// Bits of an endpoint's slot beside its number.
@@ -150,6 +153,11 @@ impl Key {
         Key::new(at, TURN | u64::from(host.0))
     }
 
+    /// Timers of hosts that grant windows come just before.
+    pub fn grants(at: u64, host: HostId) -> Key {
+        Key::new(at, GRANTS | u64::from(host.0))
+    }
+
     /// The time, unless it is `NEVER`.
     #[inline(always)]
     pub fn there(self) -> Option<Key> {
@@ -177,6 +185,7 @@ impl Key {
                 Event::Endpoint(EndpointId::new((rank >> SLOT_BITS) as u32), slot)
             }
             APP if rank & TURN == TURN => Event::Turn(HostId(number)),
+            APP if rank & GRANTS == GRANTS => Event::Grants(HostId(number)),
             APP => {
                 let what = Meaning { kind: (rank >> 32) as u8, number };
                 Event::App(Timer { owner: Owner::new((rank >> 40) as u8), what })

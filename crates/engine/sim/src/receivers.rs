@@ -84,11 +84,26 @@ impl Receivers {
         }
     }
 
-    /// The next end, at the host of this one, that has to send an ACK for its grant.
-    pub fn next_woken(&mut self, slot: Slot) -> Option<Slot> {
+    /// The next end at a host that has to send an ACK for its grant.
+    pub fn next_woken(&mut self, host: HostId) -> Option<Slot> {
         match &mut self.law {
             Law::Ictcp(_) => None,
-            Law::Grants(law) => law.next_woken(slot),
+            Law::Grants(law) => law.next_woken(host),
+        }
+    }
+
+    /// When to call `expire` for a host, if no call is due before.
+    pub fn next_deadline(&mut self, host: HostId) -> Option<Time> {
+        match &mut self.law {
+            Law::Ictcp(_) => None,
+            Law::Grants(law) => law.next_deadline(host),
+        }
+    }
+
+    /// A deadline of a host has come.
+    pub fn expire(&mut self, host: HostId, now: Time) {
+        if let Law::Grants(law) = &mut self.law {
+            law.expire(host, now);
         }
     }
 

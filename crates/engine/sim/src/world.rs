@@ -198,7 +198,7 @@ impl<P: Probe, T: Transport> World<P, T> {
         let window = offered(self.receivers.as_deref(), packet.to);
         let progress = self.deliver(packet, beside, window);
         self.note_sent(packet.to, sent);
-        self.announce_grants(packet.to);
+        self.announce_grants(self.net.host_of(packet.to));
         progress
     }
 
@@ -237,10 +237,21 @@ impl<P: Probe, T: Transport> World<P, T> {
 
     /// Ends at the host of this one announce their grants, if no other segment does.
     #[cold]
-    fn announce_grants(&mut self, slot: Slot) {
-        while let Some(woken) = self.receivers.as_mut().and_then(|receivers| receivers.next_woken(slot)) {
+    fn announce_grants(&mut self, host: HostId) {
+        while let Some(woken) = self.receivers.as_mut().and_then(|receivers| receivers.next_woken(host)) {
             self.call(woken, |endpoint, call| endpoint.announce(call));
         }
+        if let Some(at) = self.receivers.as_mut().and_then(|receivers| receivers.next_deadline(host)) {
+            self.net.events.push_far(Key::grants(at.0, host));
+        }
+    }
+
+    /// The timer of a host's receiver algorithm may have expired.
+    pub fn grant_at(&mut self, host: HostId) {
+        if let Some(receivers) = &mut self.receivers {
+            receivers.expire(host, self.now);
+        }
+        self.announce_grants(host);
     }
 
     /// The end in a slot is about to send data.
@@ -416,7 +427,7 @@ impl<P: Probe, T: Transport> World<P, T> {
     fn with(&mut self, slot: Slot, act: impl FnOnce(&mut T, &mut Call<'_, T::Settings, Uplink<'_, P, T>>)) {
         self.call(slot, act);
         if self.receivers.is_some() {
-            self.announce_grants(slot);
+            self.announce_grants(self.net.host_of(slot));
         }
     }
 

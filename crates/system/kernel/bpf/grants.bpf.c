@@ -15,21 +15,25 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define VLAN 0x8100
 #define TCP_LEAST 20
 #define PROTOCOL_TCP 6
+#define CLOCK_MONOTONIC 1
 #define GO_ON (-1) /* the next program, if any */
 #define FIN 1
 #define SYN 2
 #define RST 4
+#define PSH 8
 #define ACK 16
 #define ECE 64
 #define STAMPED_WORDS 8 /* TCP's header with timestamps alone */
 #define NOP_NOP_STAMPS 0x0101080a
 #define WOKEN 0xfa1170a4 /* mark of an ACK that this program makes */
 #define MOST_WOKEN 4
+#define MOST_EXPIRED 32 /* turns that a run on an idle link gives */
 #define MOST_LOOKED 8 /* places of the queue that an ACK looks at: a connection has one, and each is passed once */
 #define MOST_HEADERS 128
 #define MOST_SCALE 14
 #define OPENING_WINDOW 536
 #define MOST_OPTIONS 40
+#define OPENING_NS 130000000000ULL /* the time of all SYNs of a connection, and a little more */
 #define PAUSE_NS 150000000ULL /* less than the usual retransmission timeout */
 
 /* Set by the loader, CLOCK_MONOTONIC in ns: grants end then, unless it is zero. */
@@ -83,6 +87,7 @@ struct packet {
 	u8 words; /* of TCP's header */
 	u8 is_ipv6;
 	u8 is_plain; /* without options but timestamps */
+	u16 tag; /* of its VLAN; 0: none */
 };
 
 /* State too large for the stack. */
@@ -141,13 +146,14 @@ static __always_inline bool parse_headers(struct __sk_buff *skb, struct packet *
 	u8 *data = (u8 *)(long)skb->data, *end = (u8 *)(long)skb->data_end, *ip, *tcp;
 	u32 at = ETHERNET_BYTES, bytes;
 	bool out = face != 0;
-	u16 protocol;
+	u16 protocol, at_tag = 0;
 
 	if (data + ETHERNET_BYTES + VLAN_BYTES + 20 > end)
 		return false;
 	protocol = *(u16 *)(data + 12);
 	if (protocol == bpf_htons(VLAN)) {
 		protocol = *(u16 *)(data + 16);
+		at_tag = bpf_ntohs(*(u16 *)(data + 14));
 		at += VLAN_BYTES;
 	}
 	ip = data + at;
@@ -188,6 +194,7 @@ static __always_inline bool parse_headers(struct __sk_buff *skb, struct packet *
 	p->window = bpf_ntohs(*(u16 *)(tcp + 14));
 	p->flow.own_port = *(u16 *)(tcp + (out ? 0 : 2));
 	p->flow.peer_port = *(u16 *)(tcp + (out ? 2 : 0));
+	p->tag = skb->vlan_present ? skb->vlan_tci : at_tag;
 	if (face)
 		read_face(data, tcp, end, p, face);
 	return true;
@@ -297,46 +304,96 @@ static __always_inline void lower_opening(struct __sk_buff *skb, const struct pa
 		fail(h);
 }
 
-/* A SYN or SYN-ACK leaves: a new connection. */
-static __always_inline void open(struct __sk_buff *skb, const struct packet *p, struct host *h)
-{
-	struct scratch *s = scratch();
-	bool answers = p->flags & ACK;
-	struct connection *new;
-	u8 scale = 0;
-
-	if (!s || !is_ours(skb)) {
-		count_one(&left_alone);
-		return;
-	}
-	new = &s->new;
-	__builtin_memset(new, 0, sizeof(*new));
-	new->rtt_ns = NO_RTT;
-	new->full_bytes = OPENING_WINDOW;
-	new->is_treated = is_chosen(p);
-	/* The peer's first byte: the SYN-ACK of a connection that the host opens will say. */
-	new->high = new->edge = p->ack;
-	new->announced = new->known = p->ack + p->window;
-	new->state = !new->is_treated ? CLOSED : answers ? SMALL : RESTS;
-	new->unasked = answers;
-	new->scale = scale_of(skb, p, &scale) ? scale : 0;
-	new->sent_ns = bpf_ktime_get_ns();
-	new->timed = p->seq + 1;
-	if (bpf_map_update_elem(&connections, &p->flow, new, answers ? BPF_ANY : BPF_NOEXIST))
-		fail(h);
-	else
-		begin_part(new);
-	if (!answers && new->is_treated)
-		lower_opening(skb, p, h);
-}
-
 static __always_inline void forget(struct host *h, const struct flow *flow, struct connection *c)
 {
 	bpf_spin_lock(&h->lock);
+	finish(h, c);
 	become(h, c, CLOSED);
 	set_waits(h, c, false, false);
 	bpf_spin_unlock(&h->lock);
-	bpf_map_delete_elem(&connections, flow);
+	if (!bpf_map_delete_elem(&connections, flow))
+		add(&h->entries, -1);
+}
+
+/* A SYN or SYN-ACK leaves. */
+static __always_inline void note_own_syn(struct __sk_buff *skb, const struct packet *p, struct host *h, u64 now)
+{
+	struct opening *old = bpf_map_lookup_elem(&openings, &p->flow), new = {};
+
+	if (!is_ours(skb)) {
+		count_one(&left_alone);
+		return;
+	}
+	if (p->flags & ACK) {
+		/* Without the peer's SYN, nothing tells which numbers TCP accepts. */
+		if (!old || !old->accepts || old->peer + 1 != p->ack)
+			return;
+		new = *old;
+	} else if (is_chosen(p)) {
+		lower_opening(skb, p, h);
+	}
+	new.is_sent = 1;
+	new.own = p->seq;
+	new.window = p->window;
+	new.sent_ns = now;
+	new.is_scaled = (new.is_scaled & PEER) | (scale_of(skb, p, &new.own_scale) ? OWN : 0);
+	if (bpf_map_update_elem(&openings, &p->flow, &new, BPF_ANY))
+		fail(h);
+}
+
+/* A SYN arrives, which changes no connection (RFC 5961, 4): a peer may open one. */
+static __always_inline void note_peer_syn(struct __sk_buff *skb, const struct packet *p, u64 now)
+{
+	struct opening *old = bpf_map_lookup_elem(&openings, &p->flow), new = {};
+
+	/* The same SYN again, or the host opens it, too. */
+	if (old && (old->accepts ? old->peer == p->seq : now - old->sent_ns < OPENING_NS))
+		return;
+	new.accepts = 1;
+	new.peer = p->seq;
+	new.sent_ns = now;
+	new.is_scaled = scale_of(skb, p, &new.peer_scale) ? PEER : 0;
+	bpf_map_update_elem(&openings, &p->flow, &new, BPF_ANY);
+}
+
+/* The connection that this segment establishes: its numbers have to be the only ones that TCP accepts then (RFC 9293, 3.10.7.3 and
+ * 3.10.7.4). */
+static __always_inline struct connection *establish(struct __sk_buff *skb, const struct packet *p, struct host *h)
+{
+	struct opening *o = bpf_map_lookup_elem(&openings, &p->flow);
+	struct scratch *s = scratch();
+	struct connection *new;
+
+	if (!o || !s || !o->is_sent || !(p->flags & ACK) || (p->flags & RST) || p->ack != o->own + 1)
+		return 0;
+	if (o->accepts ? (p->flags & SYN) || p->seq != o->peer + 1 : !(p->flags & SYN))
+		return 0;
+	new = &s->new;
+	__builtin_memset(new, 0, sizeof(*new));
+	new->is_treated = is_chosen(p);
+	new->state = !new->is_treated ? CLOSED : o->accepts ? SMALL : RESTS;
+	new->unasked = o->accepts;
+	new->rtt_ns = NO_RTT;
+	new->full_bytes = OPENING_WINDOW;
+	new->high = new->edge = new->base = new->next = new->ack = p->seq + (o->accepts ? 0 : 1);
+	new->most = new->high + o->window;
+	new->announced = new->known = new->high + (o->accepts ? o->window : OPENING_WINDOW);
+	new->una = new->sent = new->timed = o->own + 1;
+	new->sent_ns = o->sent_ns;
+	if (!o->accepts && scale_of(skb, p, &o->peer_scale))
+		o->is_scaled |= PEER;
+	if (o->is_scaled == (OWN | PEER)) {
+		new->scale = o->own_scale;
+		new->peer_scale = o->peer_scale;
+	}
+	if (bpf_map_update_elem(&connections, &p->flow, new, BPF_NOEXIST)) {
+		count_one(&h->full);
+		return 0;
+	}
+	count_one(&h->entries);
+	begin_part(new);
+	bpf_map_delete_elem(&openings, &p->flow);
+	return bpf_map_lookup_elem(&connections, &p->flow);
 }
 
 static __always_inline void measure(struct host *h, struct connection *c, u32 ack, u64 now)
@@ -347,73 +404,235 @@ static __always_inline void measure(struct host *h, struct connection *c, u32 ac
 	measured(h, c, now - c->sent_ns);
 }
 
-static __always_inline void note_opening(struct host *h, struct connection *c, u32 seq)
+/* The numbers of RFC 9293, 3.3.1, by which a segment is judged. */
+struct numbers {
+	u32 next;
+	u32 una;
+	u32 sent;
+	u32 acked; /* bytes that the peer has acknowledged, at most 4 GiB */
+};
+
+/* As the socket has them; zero if this network namespace has none. */
+static __noinline int ask_socket(struct __sk_buff *skb, struct packet *p, struct numbers *n)
 {
-	count(h, c, false);
-	c->high = c->edge = seq + 1;
-	count(h, c, true);
-	c->announced = c->known = c->high + OPENING_WINDOW;
-	c->ack = c->high;
-	connect(h, c);
+	struct bpf_sock_tuple tuple = {};
+	struct bpf_tcp_sock *tcp;
+	struct bpf_sock *found;
+
+	if (p->is_ipv6) {
+		__builtin_memcpy(tuple.ipv6.saddr, p->flow.peer, 16);
+		__builtin_memcpy(tuple.ipv6.daddr, p->flow.own, 16);
+		tuple.ipv6.sport = p->flow.peer_port;
+		tuple.ipv6.dport = p->flow.own_port;
+		found = bpf_skc_lookup_tcp(skb, &tuple, sizeof(tuple.ipv6), BPF_F_CURRENT_NETNS, 0);
+	} else {
+		tuple.ipv4.saddr = p->flow.peer[0];
+		tuple.ipv4.daddr = p->flow.own[0];
+		tuple.ipv4.sport = p->flow.peer_port;
+		tuple.ipv4.dport = p->flow.own_port;
+		found = bpf_skc_lookup_tcp(skb, &tuple, sizeof(tuple.ipv4), BPF_F_CURRENT_NETNS, 0);
+	}
+	if (!found)
+		return 0;
+	/* A listener is found in place of a connection. */
+	tcp = found->state == BPF_TCP_LISTEN ? 0 : bpf_tcp_sock(found);
+	if (tcp) {
+		n->next = tcp->rcv_nxt;
+		n->una = tcp->snd_una;
+		n->sent = tcp->snd_nxt;
+		n->acked = least_of(tcp->bytes_acked, ~0U);
+	}
+	bpf_sk_release(found);
+	return tcp != 0;
+}
+
+/* Whether the segment is the expected one. */
+static __always_inline bool is_next(const struct packet *p, const struct connection *c)
+{
+	return p->seq == c->next && p->ack - c->una <= c->sent - c->una;
+}
+
+/* Whether a reset has the next number, that of the peer's FIN if it has come, or the one after all that has been received out of order
+ * (tcp_reset_check and tcp_validate_incoming). */
+static __always_inline bool is_reset(const struct packet *p, const struct connection *c, u32 next)
+{
+	u32 top = c->ends & PEER_FIN_EARLY && ahead(c->peer_fin, c->high) ? c->peer_fin : c->high;
+
+	if (c->ends & PEER_FIN)
+		return p->seq == next || p->seq + 1 == next;
+	return p->seq == next || (ahead(top, next) && p->seq == top);
+}
+
+/* Whether TCP accepts the segment: RFC 9293, 3.10.7.4; RFC 5961, 3 to 5. One that is not the next in order is compared with the socket. */
+static __always_inline bool is_accepted(struct __sk_buff *skb, struct packet *p, const struct connection *c)
+{
+	struct numbers n = { .next = c->next, .una = c->una, .sent = c->sent, .acked = c->acked };
+	u32 end = p->seq + p->payload;
+
+	if (!is_next(p, c) || (p->flags & RST))
+		ask_socket(skb, p, &n);
+	if (p->flags & RST)
+		return is_reset(p, c, n.next);
+	/* An acknowledgement may be older than the last one by the largest window of the peer, and by what it has acknowledged (tcp_ack). */
+	if (p->flags & SYN || !(p->flags & ACK) || (s32)(n.sent - p->ack) < 0 || (s32)(p->ack - (n.una - smaller(c->peer_most, n.acked))) < 0)
+		return false;
+	/* A probe, or a keepalive, which TCP answers (RFC 9293, 3.8.6.1). */
+	if (!p->payload && p->seq + 1 == n.next)
+		return true;
+	/* Nothing follows a FIN. */
+	return (s32)(c->most - end) >= 0 && (s32)(end - n.next) >= 0 && !(p->payload && c->ends & PEER_FIN);
+}
+
+static __always_inline void peer_closes(struct host *h, struct connection *c)
+{
+	c->ends |= PEER_FIN;
+	if (ahead(c->peer_fin, c->next))
+		c->next = c->peer_fin;
+	finish(h, c);
+	become(h, c, CLOSED);
+	set_waits(h, c, false, false);
+}
+
+static __always_inline bool is_over(const struct connection *c)
+{
+	return (c->ends & (OWN_FIN | PEER_FIN)) == (OWN_FIN | PEER_FIN);
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} wakes SEC(".maps");
+
+/* Only the loader can send packets that follow no other: it is told to run `grants_expires`. */
+static int timer_expires(void *map, u32 *key, struct host *h)
+{
+	u64 now = bpf_ktime_get_ns(), left = 0;
+	u32 expirations = 0;
+
+	bpf_spin_lock(&h->lock);
+	expire(h, now);
+	if (h->idle_bytes)
+		expirations = h->expired;
+	h->is_armed = h->waiting > 0;
+	if (h->is_armed)
+		left = pause_of(h) - least_of(now - h->quiet_ns, pause_of(h));
+	bpf_spin_unlock(&h->lock);
+	if (expirations)
+		bpf_ringbuf_output(&wakes, &expirations, sizeof(expirations), BPF_RB_FORCE_WAKEUP);
+	if (left)
+		bpf_timer_start(&h->timer, left, 0);
+	return 0;
+}
+
+/* With the lock: whether the timer is to be started. */
+static __always_inline bool must_arm(struct host *h)
+{
+	bool must = h->waiting && !h->is_armed;
+
+	h->is_armed |= must;
+	return must;
+}
+
+static __always_inline void arm(struct host *h)
+{
+	/* It fails from the second time on. */
+	bpf_timer_init(&h->timer, &hosts, CLOCK_MONOTONIC);
+	if (bpf_timer_set_callback(&h->timer, timer_expires) || bpf_timer_start(&h->timer, LEAST_PAUSE_NS, 0))
+		fail(h);
+}
+
+/* An accepted segment with data. */
+static __always_inline void take_data(struct host *h, struct connection *c, const struct packet *p, u64 now, bool is_short)
+{
+	u32 end = p->seq + p->payload;
+
+	if (c->state == CLOSED)
+		c->high += ahead(end, c->high);
+	else
+		take(h, c, now, end, is_short);
+	if (!ahead(p->seq, c->next) && ahead(end, c->next))
+		c->next = end;
+	/* TCP may keep its ACK: another connection's announces the turn. */
+	if (c->state == RECEIVES && h->waiting > 0 && !c->waits && credit_of(c) < settings.mss)
+		join(h, c, &p->flow, true, c->probed);
 }
 
 SEC("tc")
 int grants_arrives(struct __sk_buff *skb)
 {
-	bool is_short = false, is_new = true;
+	bool is_short = false, is_new = true, arms;
 	struct connection *c;
 	struct packet p;
 	struct host *h;
+	u32 unit;
 	u64 now;
 
 	if (!parse(skb, &p, 0))
 		return GO_ON;
 	c = bpf_map_lookup_elem(&connections, &p.flow);
 	h = the_host();
-	if (!c || !h)
+	if (!h)
 		return GO_ON;
 	now = bpf_ktime_get_ns();
 	if (act_until && now > act_until)
 		return GO_ON;
+	if ((p.flags & (SYN | ACK | RST)) == SYN) {
+		note_peer_syn(skb, &p, now);
+		return GO_ON;
+	}
+	if (!c) {
+		c = establish(skb, &p, h);
+		if (!c)
+			return GO_ON;
+		bpf_spin_lock(&h->lock);
+		connect(h, c);
+		bpf_spin_unlock(&h->lock);
+	} else if (!is_accepted(skb, &p, c)) {
+		count_one(&h->ignored);
+		/* TCP may know more of it, so that the connection ends by age if nothing follows. */
+		if (p.flags & RST)
+			c->ends |= DOUBTFUL;
+		return GO_ON;
+	}
 	if (p.flags & RST) {
 		forget(h, &p.flow, c);
 		return GO_ON;
 	}
+	unit = skb->gso_segs > 1 ? skb->gso_size : p.payload;
 	bpf_spin_lock(&h->lock);
-	if (p.flags & ACK)
-		measure(h, c, p.ack, now);
-	if (p.flags & SYN) {
-		note_opening(h, c, p.seq);
-	} else if (p.payload) {
-		u32 unit = skb->gso_segs > 1 ? skb->gso_size : p.payload;
-
+	c->seen_ns = now;
+	measure(h, c, p.ack, now);
+	c->acked = least_of((u64)c->acked + ahead(p.ack, c->una), ~0U);
+	if (ahead(p.ack, c->una))
+		c->una = p.ack;
+	if (p.flags & SYN)
+		p.payload = 0;
+	else
+		c->peer_most = larger(c->peer_most, (u32)p.window << c->peer_scale);
+	if (p.payload) {
 		c->full_bytes = larger(c->full_bytes, unit);
-		is_short = unit < c->full_bytes || (skb->gso_segs > 1 && p.payload % unit);
+		/* A sender without Nagle's algorithm fills its window with a part of a segment, which does not push (tcp_mss_split_point). */
+		is_short = p.flags & PSH && (unit < c->full_bytes || (skb->gso_segs > 1 && p.payload % unit));
 		is_new = ahead(p.seq + p.payload, c->high) > 0;
-		if (c->state == CLOSED)
-			c->high += ahead(p.seq + p.payload, c->high);
-		else
-			take(h, c, now, p.seq + p.payload, p.payload, is_short);
-		/* TCP may keep its ACK: another connection's announces the turn. */
-		if (c->state == RECEIVES && h->waiting > 0 && !c->waits && credit_of(c) < settings.mss)
-			join(h, c, &p.flow, true, c->probed);
-	} else if (!(p.flags & FIN) && p.seq + 1 == c->high && c->state != CLOSED) {
+		take_data(h, c, &p, now, is_short);
+	} else if (!(p.flags & (SYN | FIN)) && p.seq + 1 == c->high && c->state != CLOSED) {
 		answer_probe(h, c, &p.flow);
 	}
-	if (p.flags & FIN) {
-		become(h, c, CLOSED);
-		set_waits(h, c, false, false);
+	if ((p.flags & (SYN | FIN)) == FIN && !(c->ends & PEER_FIN)) {
+		c->peer_fin = p.seq + p.payload + 1;
+		if (c->next + 1 == c->peer_fin)
+			peer_closes(h, c);
+		else
+			c->ends |= PEER_FIN_EARLY;
 	}
+	arms = must_arm(h);
 	bpf_spin_unlock(&h->lock);
-	/* Scaling needs both. */
-	if (p.flags & SYN) {
-		u8 scale;
-
-		if (!scale_of(skb, &p, &scale))
-			c->scale = 0;
-	}
+	if (arms)
+		arm(h);
 	if (p.payload && settings.flags & MEASURES)
 		measure_data(c, now, larger(skb->gso_segs, 1), is_new, is_short);
+	if (is_over(c))
+		forget(h, &p.flow, c);
 	return GO_ON;
 }
 
@@ -485,7 +704,7 @@ static __always_inline void wake(struct __sk_buff *skb, const struct packet *p, 
 	face->tcp[5] = c->tsecr;
 	__builtin_memcpy(face->macs, c->macs, sizeof(face->macs));
 	skb->mark = WOKEN;
-	if (!wear(skb, p, &s->worn, face) && !bpf_clone_redirect(skb, skb->ifindex, 0))
+	if (!wear(skb, p, &s->worn, face) && !bpf_clone_redirect(skb, settings.device ?: skb->ifindex, 0))
 		count_one(&h->woken);
 	else
 		fail(h);
@@ -509,6 +728,9 @@ static __always_inline void remember(const struct packet *p, struct connection *
 	c->ack = p->ack;
 	c->flags = p->flags;
 	c->is_stamped = p->words >= STAMPED_WORDS;
+	c->is_ipv6 = p->is_ipv6;
+	c->is_tagged = p->tag != 0;
+	c->tag = p->tag;
 	c->tsval = face->tcp[4];
 	c->tsecr = face->tcp[5];
 	__builtin_memcpy(c->macs, face->macs, sizeof(c->macs));
@@ -518,10 +740,75 @@ static __always_inline void remember(const struct packet *p, struct connection *
 	}
 }
 
+/* State of the socket that a packet leaves; zero without one. */
+static __always_inline u32 state_of(struct __sk_buff *skb)
+{
+	struct bpf_sock *sk = skb->sk;
+
+	return sk ? sk->state : 0;
+}
+
+/* Whether the peer's FIN has come. TCP acknowledges it before it leaves FIN-WAIT-1 and FIN-WAIT-2 (tcp_fin). */
+static __always_inline bool has_fin(const struct connection *c, u32 ack, u32 state)
+{
+	if (state == BPF_TCP_CLOSE_WAIT || state == BPF_TCP_LAST_ACK || state == BPF_TCP_CLOSING)
+		return true;
+	return c->ends & PEER_FIN_EARLY && ack == c->peer_fin && state != BPF_TCP_ESTABLISHED;
+}
+
+/* What TCP says in a segment of its own is true. */
+static __always_inline void follow(struct host *h, struct connection *c, const struct packet *p, u64 now, u32 state)
+{
+	u32 end = p->seq + p->payload + (p->flags & FIN ? 1 : 0), edge = p->ack + ((u32)p->window << c->scale);
+
+	bpf_spin_lock(&h->lock);
+	c->seen_ns = now;
+	if (ahead(end, c->sent))
+		c->sent = end;
+	if (ahead(p->ack, c->next))
+		c->next = p->ack;
+	if (ahead(edge, c->most))
+		c->most = edge;
+	if (p->flags & FIN)
+		c->ends |= OWN_FIN;
+	if (!(c->ends & PEER_FIN) && has_fin(c, p->ack, state)) {
+		c->peer_fin = p->ack;
+		peer_closes(h, c);
+	}
+	/* TCP has what did not pass here. */
+	if (!(c->ends & PEER_FIN) && ahead(p->ack, c->high)) {
+		count(h, c, false);
+		c->high = p->ack;
+		if (ahead(c->high, c->edge))
+			c->edge = c->high;
+		count(h, c, true);
+	}
+	bpf_spin_unlock(&h->lock);
+}
+
 static __always_inline bool is_same(const struct flow *a, const struct flow *b)
 {
 	return a->own_port == b->own_port && a->peer_port == b->peer_port && !__builtin_memcmp(a->peer, b->peer, 16) &&
 	       !__builtin_memcmp(a->own, b->own, 16);
+}
+
+/* Whether an ACK of a connection can be made from this one. */
+static __always_inline bool is_alike(const struct connection *c, const struct packet *p)
+{
+	return c->is_stamped == (p->words == STAMPED_WORDS) && c->is_ipv6 == p->is_ipv6 && c->tag == p->tag;
+}
+
+/* The queue's head, if it waits. */
+static __always_inline struct connection *head_of(struct host *h, struct flow *flow)
+{
+	u64 head = *(volatile u64 *)&h->head;
+	struct connection *c;
+
+	if (head == *(volatile u64 *)&h->tail)
+		return 0;
+	*flow = turns[head & (QUEUE_PLACES - 1)];
+	c = bpf_map_lookup_elem(&connections, flow);
+	return c && (c->waits || c->probed) ? c : 0;
 }
 
 /* Gives a turn to the queue's head, and announces it by an ACK made from this one. Not inlined, so that the verifier has less to look at;
@@ -536,13 +823,38 @@ static __noinline int give_turn(struct __sk_buff *skb, struct packet *p)
 
 	if (!s || !h || !p)
 		return NOBODY;
-	turn = serve_turn(h, &flow, &c, false);
+	c = head_of(h, &flow);
+	/* An ACK like its own, or the timer, gives it its turn. */
+	if (c && !is_same(&flow, &p->flow) && !is_alike(c, p))
+		return NOTHING_LEFT;
+	turn = serve_turn(h, &flow, &c, DATA);
 	if (turn != SERVED || !c)
 		return turn;
-	/* Without timestamps as here: its own next ACK, or a probe, announces it. */
-	if (is_same(&flow, &p->flow) || c->is_stamped != (p->words == STAMPED_WORDS))
+	if (is_same(&flow, &p->flow) || !is_alike(c, p))
 		return PASSED;
 	wake(skb, p, h, s, &flow, c);
+	return SERVED;
+}
+
+/* The same on an idle link, from a packet of the loader. */
+static __noinline int give_turn_idle(struct __sk_buff *skb, struct packet *p)
+{
+	struct scratch *s = scratch();
+	struct host *h = the_host();
+	struct connection *c = 0;
+	struct flow flow;
+	int turn;
+
+	if (!s || !h || !p)
+		return NOBODY;
+	turn = serve_turn(h, &flow, &c, IDLE);
+	if (turn != SERVED || !c)
+		return turn;
+	if (c->is_tagged && bpf_skb_vlan_push(skb, bpf_htons(VLAN), c->tag))
+		return NOTHING_LEFT;
+	wake(skb, p, h, s, &flow, c);
+	if (c->is_tagged)
+		bpf_skb_vlan_pop(skb);
 	return SERVED;
 }
 
@@ -572,6 +884,7 @@ int grants_leaves(struct __sk_buff *skb)
 	struct host *h;
 	u32 units;
 	u64 now;
+	bool arms;
 
 	s = scratch();
 	if (skb->mark == WOKEN || !s || !parse(skb, &p, &s->own))
@@ -584,13 +897,24 @@ int grants_leaves(struct __sk_buff *skb)
 	if (act_until && now > act_until)
 		return GO_ON;
 	if ((p.flags & SYN) && !(p.flags & RST)) {
-		/* Scaling begins after it; the window of an opening segment is TCP's. */
-		open(skb, &p, h);
+		/* The host has no such connection any more. */
+		if (c)
+			forget(h, &p.flow, c);
+		note_own_syn(skb, &p, h, now);
 		return GO_ON;
 	}
 	if (!c)
 		return GO_ON;
 	if (p.flags & RST) {
+		struct numbers n;
+
+		/* The socket is gone, unless this is the reset of an application, which precedes that. */
+		if (p.seq == c->sent || !ask_socket(skb, &p, &n))
+			forget(h, &p.flow, c);
+		return GO_ON;
+	}
+	follow(h, c, &p, now, state_of(skb));
+	if (is_over(c)) {
 		forget(h, &p.flow, c);
 		return GO_ON;
 	}
@@ -617,11 +941,79 @@ int grants_leaves(struct __sk_buff *skb)
 	if (c->probed)
 		set_waits(h, c, c->waits, false);
 	h->lowered += units < p.window;
+	arms = must_arm(h);
 	bpf_spin_unlock(&h->lock);
+	if (arms)
+		arm(h);
 	write_window(skb, &p, h, units);
-	if ((p.flags & FIN) && c->state == CLOSED)
-		forget(h, &p.flow, c);
 	return GO_ON;
+}
+
+/* Turns on an idle link, each announced by an ACK made from the loader's packet, which is run by BPF_PROG_TEST_RUN. Returns the kind of
+ * packet that the next one needs, plus one, or zero: bit 0, timestamps; bit 1, IPv6. */
+SEC("tc")
+int grants_expires(struct __sk_buff *skb)
+{
+	struct scratch *s = scratch();
+	struct host *h = the_host();
+	struct connection *c;
+	struct flow flow;
+	struct packet p;
+
+	if (!s || !h || !parse(skb, &p, &s->own))
+		return 0;
+	set_addresses(&s->own, &p.flow, p.is_ipv6);
+	s->worn = s->own;
+	for (int i = 0; i < MOST_EXPIRED; i++) {
+		if (!*(volatile u64 *)&h->idle_bytes)
+			return 0;
+		c = head_of(h, &flow);
+		if (c && (c->is_ipv6 != p.is_ipv6 || c->is_stamped != (p.words == STAMPED_WORDS)))
+			return 1 + c->is_stamped + 2 * c->is_ipv6;
+		if (give_turn_idle(skb, &p) == NOBODY)
+			return 0;
+	}
+	return 1 + (p.words == STAMPED_WORDS) + 2 * p.is_ipv6;
+}
+
+/* Connections that are silent for longer are forgotten: those that have begun to end, others, and others while the map is nearly full.
+ * TCP keeps an orphan in FIN-WAIT-2 for 60 s (tcp_fin_timeout), and asks an idle peer after 2 hours (tcp_keepalive_time). */
+#define ENDING_NS 65000000000ULL
+#define SILENT_NS (3600ULL * 3 * 1000000000)
+#define SILENT_FULL_NS 300000000000ULL
+
+struct sweep {
+	u64 now_ns;
+	u64 silent_ns;
+	u64 removed;
+};
+
+static long sweep_one(void *map, struct flow *flow, struct connection *c, struct sweep *s)
+{
+	__s64 silent = s->now_ns - c->seen_ns;
+	struct host *h = the_host();
+
+	if (!h || silent < (__s64)(c->ends ? ENDING_NS : s->silent_ns))
+		return 0;
+	forget(h, flow, c);
+	s->removed++;
+	return 0;
+}
+
+/* Called by the loader now and then. */
+SEC("syscall")
+int grants_sweep(struct sweep *ctx)
+{
+	struct host *h = the_host();
+	struct sweep s = *ctx;
+
+	if (!h)
+		return 1;
+	s.silent_ns = h->entries > CONNECTIONS / 4 * 3 ? SILENT_FULL_NS : SILENT_NS;
+	s.removed = 0;
+	bpf_for_each_map_elem(&connections, sweep_one, &s, 0);
+	*ctx = s;
+	return 0;
 }
 
 /* One step of vectors/grants.json, by BPF_PROG_TEST_RUN; never attached. */
@@ -640,22 +1032,22 @@ struct replay {
 	u64 outstanding;
 };
 
-enum { STEP_OPEN, STEP_ACCEPT, STEP_REQUEST, STEP_DATA, STEP_CLOSE };
+enum { STEP_OPEN, STEP_ACCEPT, STEP_REQUEST, STEP_DATA, STEP_CLOSE, STEP_TIMER };
 
-static __always_inline void replay_turns(struct host *h, struct replay *in, bool asks)
+static __always_inline void replay_turns(struct host *h, struct replay *in, enum cause cause)
 {
 	for (int i = 0; i < MOST_LOOKED; i++) {
 		struct connection *c = 0;
 		struct flow flow;
 
-		int turn = serve_turn(h, &flow, &c, asks);
+		int turn = serve_turn(h, &flow, &c, cause);
 
 		if (turn == NOBODY || turn == NOTHING_LEFT)
 			return;
 		if (turn != SERVED || !c)
 			continue;
 		c->announced = c->known = c->edge;
-		if (flow.own_port != in->place)
+		if (flow.own_port != in->place || cause == IDLE)
 			in->woken |= 1U << (flow.own_port & 31);
 	}
 }
@@ -681,7 +1073,7 @@ int grants_replay(struct replay *ctx)
 		new = &s->new;
 		__builtin_memset(new, 0, sizeof(*new));
 		new->rtt_ns = NO_RTT;
-		new->high = new->edge = new->announced = new->known = new->ack = in.seq;
+		new->high = new->edge = new->base = new->announced = new->known = new->ack = in.seq;
 		new->full_bytes = settings.mss;
 		new->widest = 2 * settings.mss;
 		new->unasked = in.step == STEP_ACCEPT;
@@ -697,7 +1089,7 @@ int grants_replay(struct replay *ctx)
 		bpf_spin_lock(&h->lock);
 		advance(h, in.now_ns);
 		bpf_spin_unlock(&h->lock);
-		replay_turns(h, &in, true);
+		replay_turns(h, &in, REQUEST);
 		bpf_spin_lock(&h->lock);
 		ask(h, c);
 		serve(h, c, &flow, FIRST * settings.mss, true);
@@ -711,21 +1103,29 @@ int grants_replay(struct replay *ctx)
 			measured(h, c, in.rtt_ns);
 		probes = !in.payload && in.seq + 1 == c->high;
 		if (in.payload)
-			take(h, c, in.now_ns, in.seq + in.payload, in.payload, in.payload < settings.mss);
+			take(h, c, in.now_ns, in.seq + in.payload, in.payload < settings.mss);
 		else if (probes)
 			answer_probe(h, c, &flow);
 		before = c->step;
 		c->ack = c->high;
 		bpf_spin_unlock(&h->lock);
 		if (in.payload || probes)
-			replay_turns(h, &in, false);
+			replay_turns(h, &in, DATA);
 		bpf_spin_lock(&h->lock);
 		set_waits(h, c, c->waits, false);
 		if (in.payload)
 			serve(h, c, &flow, larger(2 * before, settings.mss), false);
 		bpf_spin_unlock(&h->lock);
+	} else if (in.step == STEP_TIMER) {
+		bpf_spin_lock(&h->lock);
+		expire(h, in.now_ns);
+		bpf_spin_unlock(&h->lock);
+		if (h->idle_bytes)
+			replay_turns(h, &in, IDLE);
+		in.silent = 1;
 	} else {
 		bpf_spin_lock(&h->lock);
+		finish(h, c);
 		become(h, c, CLOSED);
 		set_waits(h, c, false, false);
 		bpf_spin_unlock(&h->lock);

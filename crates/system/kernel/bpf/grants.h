@@ -7,13 +7,23 @@
 #define NO_RTT (~0ULL)
 #define MOST_GRANT (1U << 30)
 #define QUEUE_PLACES 65536 /* a power of two */
+#define CONNECTIONS 65536
 
 /* Flags of the settings. */
 #define PAIRS 1 /* TCP acknowledges every second segment */
 #define MEASURES 2 /* a trial */
-#define SPARES 4 /* a turn beyond the budget on an idle link, which the algorithm in Rust does not have */
+#define PARTS 4 /* senders fill their windows with parts of segments, so that unknown sizes are doubted */
+#define USUAL 64
+#define LEAST_PAUSE_NS 200000ULL
+#define STALL_NS 20000000ULL /* a wait on an idle link that no timer ends */
 
 enum { CLOSED, RECEIVES, RESTS, SMALL };
+
+/* Ends of a connection. */
+#define OWN_FIN 1
+#define PEER_FIN 2
+#define PEER_FIN_EARLY 4 /* it has arrived out of order */
+#define DOUBTFUL 8 /* a segment that may have ended it */
 
 /* Set by the loader. */
 const volatile struct {
@@ -24,7 +34,7 @@ const volatile struct {
 	u32 turn; /* bytes of a turn */
 	u32 share_q32; /* connections that are granted, in 1/2^32 */
 	u32 flags;
-	u32 byte_q16; /* time of a byte on the link, ns / 2^16 */
+	u32 device;
 	u64 cgroup; /* 0: all */
 	u32 cgroup_level;
 } settings = {};
@@ -37,22 +47,38 @@ struct flow {
 };
 
 struct connection {
+	/* Tests read these two: the next byte in order, as TCP has it, and one past the highest byte. */
+	u32 next;
+	u32 high;
 	u64 rtt_ns;
 	u64 place; /* in the queue of turns, plus one */
 	u32 path; /* bytes that the link carries in a round trip */
-	u32 high;
 	u32 edge;
 	u32 announced;
 	u32 known; /* the largest edge announced: a window shrinks by parts of its unit */
 	u32 period;
 	u32 full_bytes; /* a full segment */
 	u32 widest; /* the largest window that the peer knows of */
+	u32 base; /* the highest byte before the present response */
+	u32 sizes[2]; /* of the last two responses */
 	u32 step; /* data that arrived since the last grant */
 	u8 state;
 	u8 waits;
 	u8 probed; /* its window has to be announced, whatever was announced before */
 	u8 unasked;
 	u8 full;
+	/* By which TCP accepts a segment, beside `next`: the right edge of TCP's own window, the oldest byte that the peer has not
+	 * acknowledged, the number of bytes that it has, at most 4 GiB, the byte after the last one sent, and the peer's largest window. */
+	u32 most;
+	u32 una;
+	u32 acked;
+	u32 sent;
+	u32 peer_most;
+	u32 peer_fin; /* the number after the peer's FIN */
+	u8 peer_scale;
+	u8 ends; /* what has ended it: flags below */
+	u64 seen_ns; /* last packet */
+	u64 waits_ns; /* since when it waits */
 	/* The host's last segment, for an ACK without TCP. */
 	u32 seq;
 	u32 ack;
@@ -61,7 +87,10 @@ struct connection {
 	u32 tsecr;
 	u8 scale;
 	u8 is_stamped;
+	u8 is_ipv6;
+	u8 is_tagged; /* in its header, or beside it */
 	u8 flags;
+	u16 tag;
 	u16 macs[6];
 	u64 sent_ns; /* of the segment whose round trip is measured */
 	u32 timed;
@@ -88,8 +117,15 @@ struct host {
 	u64 rtt_ns;
 	u32 path;
 	u32 waiting; /* connections that wait for a turn or an announcement */
-	u64 busy_ns; /* until then the link carried what has arrived */
-	u32 spare; /* the link was idle before the last arrival */
+	u64 now_ns;
+	u64 quiet_ns; /* since then nothing has arrived and nothing was granted */
+	u64 idle_bytes; /* turns to give because the link is idle */
+	u64 due_ns; /* since when they are due */
+	u32 usual[2]; /* the largest response of this group, and of the last one */
+	u32 finished; /* responses of this group */
+	u32 expired; /* how often the timer has expired since an arrival */
+	u32 is_armed;
+	struct bpf_timer timer;
 	struct sum now;
 	struct sum last;
 	/* The queue of turns: places from `head` to `tail`. */
@@ -99,6 +135,14 @@ struct host {
 	u64 lowered;
 	u64 woken;
 	u64 failed;
+	u64 ignored; /* segments that TCP does not accept */
+	u64 entries; /* connections in the map */
+	u64 full; /* connections that found no place there */
+	u64 longest_ns; /* longest wait for a turn, and longest wait on an idle link */
+	u64 longest_idle_ns;
+	u64 stalls; /* waits on an idle link of STALL_NS and more */
+	u64 probes; /* of windows that the programs had closed */
+	u64 expirations;
 };
 
 struct {
@@ -110,10 +154,34 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
+	__uint(max_entries, CONNECTIONS);
 	__type(key, struct flow);
 	__type(value, struct connection);
 } connections SEC(".maps");
+
+/* What the SYNs of both ends say. */
+struct opening {
+	u64 sent_ns;
+	u32 own;
+	u32 peer;
+	u32 window; /* of the host's SYN */
+	u8 own_scale;
+	u8 peer_scale;
+	u8 is_scaled; /* OWN and PEER: which of them scales */
+	u8 accepts; /* the peer opens it */
+	u8 is_sent; /* the host's SYN has left */
+};
+
+#define OWN 1
+#define PEER 2
+
+/* Connections that open. A flood of SYNs replaces only these. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct flow);
+	__type(value, struct opening);
+} openings SEC(".maps");
 
 struct flow turns[QUEUE_PLACES];
 
@@ -155,6 +223,30 @@ static __always_inline void count(struct host *h, const struct connection *c, bo
 	}
 }
 
+/* A response has ended, at the latest with the next request. */
+static __always_inline void finish(struct host *h, struct connection *c)
+{
+	u32 size = c->high - c->base;
+
+	if (!size || c->state == SMALL || c->state == CLOSED)
+		return;
+	c->sizes[1] = c->sizes[0];
+	c->sizes[0] = size;
+	c->base = c->high;
+	h->usual[0] = larger(h->usual[0], size);
+	if (++h->finished < USUAL)
+		return;
+	h->finished = 0;
+	h->usual[1] = h->usual[0];
+	h->usual[0] = 0;
+}
+
+/* Bytes of a response that the connection awaits; zero before any. */
+static __always_inline u32 expected_of(const struct host *h, const struct connection *c)
+{
+	return c->sizes[0] ? larger(c->sizes[0], c->sizes[1]) : larger(h->usual[0], h->usual[1]);
+}
+
 static __always_inline void become(struct host *h, struct connection *c, u8 state)
 {
 	count(h, c, false);
@@ -176,6 +268,7 @@ static __always_inline void advance(struct host *h, u64 now)
 	struct sum none = {};
 	bool skips = elapsed >= 2 * settings.idle_ns;
 
+	h->now_ns = now;
 	if (elapsed < settings.idle_ns)
 		return;
 	h->rested += h->last.resting + (skips ? h->now.resting : 0);
@@ -187,6 +280,10 @@ static __always_inline void advance(struct host *h, u64 now)
 
 static __always_inline void set_waits(struct host *h, struct connection *c, bool waits, bool probed)
 {
+	if (waits && !c->waits)
+		c->waits_ns = h->now_ns;
+	else if (c->waits && !waits && h->now_ns - c->waits_ns > h->longest_ns)
+		h->longest_ns = h->now_ns - c->waits_ns;
 	h->waiting -= c->waits || c->probed;
 	c->waits = waits;
 	c->probed = probed;
@@ -294,6 +391,14 @@ static __always_inline u64 limit_of(const struct host *h, u64 path, bool alone, 
 	return most_of(least_of(budget, beside(most, rest)), settings.turn);
 }
 
+/* A turn. Senders make segments of at most half of the largest window that they know of (tcp_bound_to_half_wnd). */
+static __always_inline u32 turn_of(const struct connection *c)
+{
+	u32 bytes = c->widest < 2 * settings.mss ? larger(settings.turn, 2 * settings.mss) : settings.turn;
+
+	return settings.flags & PAIRS ? larger(in_pairs(c, bytes), settings.mss) : bytes;
+}
+
 /* Whole segments, up to the share and `step` more than the credit; a connection without a segment gets a turn or nothing. Returns whether
  * it has a segment then. */
 static __always_inline bool grant(struct host *h, struct connection *c, u32 step, bool asks)
@@ -301,21 +406,21 @@ static __always_inline bool grant(struct host *h, struct connection *c, u32 step
 	u64 path = c->rtt_ns != NO_RTT ? c->path : h->path, whole, limit;
 	u64 used = h->now.credit + h->last.credit, most, room, granted;
 	u32 many = h->now.connections + h->last.connections, credit = credit_of(c);
-	u32 least = credit < settings.mss ? settings.turn : settings.mss;
-	bool pairs = settings.flags & PAIRS;
-
-	/* Senders make segments of at most half of the largest window that they know of (tcp_bound_to_half_wnd). */
-	if (credit < settings.mss && c->widest < 2 * settings.mss)
-		least = larger(least, 2 * settings.mss);
-	if (pairs)
-		least = larger(in_pairs(c, least), settings.mss);
+	u32 least = credit < settings.mss ? turn_of(c) : settings.mss, left;
+	bool alone;
 
 	if (many > 1)
 		h->crowded_ns = h->began_ns | 1;
-	limit = limit_of(h, path, is_alone(h, many), asks, &whole);
+	alone = is_alone(h, many);
+	limit = limit_of(h, path, alone, asks, &whole);
 	most = whole / (many ? many : 1);
 	if (most > (u64)credit + step)
 		most = (u64)credit + step;
+	left = ahead(expected_of(h, c), c->high - c->base);
+	if (!alone && left) {
+		left += settings.mss - 1;
+		most = least_of(most, left - left % settings.mss);
+	}
 	if (most < least)
 		most = least;
 	room = credit + (limit > used ? limit - used : 0);
@@ -323,39 +428,57 @@ static __always_inline bool grant(struct host *h, struct connection *c, u32 step
 	if (granted > MOST_GRANT)
 		granted = MOST_GRANT;
 	granted -= granted % settings.mss;
-	if (pairs)
+	if (settings.flags & PAIRS)
 		granted = in_pairs(c, granted);
-	/* Others' credit is not on the path. Their responses may have ended unseen, and nothing else would free it. */
-	if (settings.flags & SPARES && granted < least && credit < settings.mss && h->spare && used < limit + settings.queue) {
-		granted = least;
-		h->spare = 0;
-	}
-	if (granted >= least && granted > credit)
+	if (granted >= least && granted > credit) {
 		set_edge(h, c, granted);
+		h->quiet_ns = h->now_ns;
+	}
 	return credit_of(c) >= settings.mss;
 }
 
-/* Nothing waits at the switch's port if the link was idle before an arrival. */
-static __always_inline void note_idle(struct host *h, u64 now, u32 payload)
+/* How long the link is idle before turns are given. */
+static __always_inline u64 pause_of(const struct host *h)
 {
-	u64 segments = ((u64)2 * settings.mss * settings.byte_q16) >> 16, took = ((u64)payload * settings.byte_q16) >> 16;
+	u64 known = h->rtt_ns < 60ULL * 1000000000 ? 2 * h->rtt_ns : 0, least = most_of(known, LEAST_PAUSE_NS);
 
-	if (now > h->busy_ns + segments) {
-		h->spare = 1;
-		h->busy_ns = now;
-	}
-	h->busy_ns += took;
+	return most_of(least_of(least << (h->expired < 16 ? h->expired : 16), settings.idle_ns), least);
+}
+
+/* Something happens after a pause in which connections waited. */
+static __always_inline void end_quiet(struct host *h, u64 now)
+{
+	u64 since = h->idle_bytes ? h->due_ns : h->quiet_ns, idle = h->waiting ? now - since : 0;
+
+	h->longest_idle_ns = most_of(h->longest_idle_ns, idle);
+	h->stalls += idle >= STALL_NS;
+	h->quiet_ns = now;
+}
+
+/* The link has been idle while connections wait: those with credit do not use it, so others get turns. */
+static __always_inline void expire(struct host *h, u64 now)
+{
+	if (!h->waiting || now - h->quiet_ns < pause_of(h))
+		return;
+	advance(h, now);
+	end_quiet(h, now);
+	if (!h->idle_bytes)
+		h->due_ns = now;
+	h->expired++;
+	h->expirations++;
+	h->idle_bytes = most_of(least_of(h->path, settings.queue), 1);
 }
 
 /* A segment has arrived; a grant follows with `serve`. */
-static __always_inline void take(struct host *h, struct connection *c, u64 now, u32 end, u32 payload, bool is_short)
+static __always_inline void take(struct host *h, struct connection *c, u64 now, u32 end, bool is_short)
 {
-	u32 more = ahead(end, c->high), credit;
-	bool small, ends;
+	u32 more = ahead(end, c->high), credit, expected;
+	bool small, ends, is_last;
 
 	advance(h, now);
-	if (settings.flags & SPARES)
-		note_idle(h, now, payload);
+	end_quiet(h, now);
+	h->expired = 0;
+	h->idle_bytes = 0;
 	if (!is_short)
 		c->full = 1;
 	small = c->state == SMALL && !c->full;
@@ -363,8 +486,10 @@ static __always_inline void take(struct host *h, struct connection *c, u64 now, 
 	c->high += more;
 	credit = credit_of(c);
 	c->edge = c->high + credit;
-	/* The peer knew of a larger window. */
-	ends = is_short && ahead(c->known, c->high) > 0;
+	/* The peer knew of a larger window. A part of a segment may also fill its window. */
+	expected = expected_of(h, c);
+	is_last = credit >= settings.mss || (expected ? c->high - c->base >= expected : !(settings.flags & PARTS));
+	ends = is_short && ahead(c->known, c->high) > 0 && is_last;
 	c->state = small || (ends && !c->full) ? SMALL : ends ? RESTS : RECEIVES;
 	c->period = h->period;
 	if (ends || small)
@@ -396,8 +521,10 @@ static __always_inline void ask(struct host *h, struct connection *c)
 {
 	if (c->state == SMALL)
 		keep_a_segment(h, c);
-	else if (c->state != CLOSED)
+	else if (c->state != CLOSED) {
+		finish(h, c);
 		become(h, c, RECEIVES);
+	}
 	c->full = 0;
 }
 
@@ -405,6 +532,8 @@ static __always_inline void ask(struct host *h, struct connection *c)
 static __always_inline void answer_probe(struct host *h, struct connection *c, const struct flow *flow)
 {
 	c->unasked |= c->state == RESTS;
+	/* Not a keepalive. */
+	h->probes += c->state == RECEIVES && credit_of(c) < settings.mss;
 	keep_a_segment(h, c);
 	join(h, c, flow, c->waits, true);
 }
@@ -445,8 +574,23 @@ static __always_inline struct host *the_host(void)
 
 enum { NOBODY = -1, NOTHING_LEFT, PASSED, SERVED };
 
+/* Why a turn is given. */
+enum cause { REQUEST, DATA, IDLE };
+
+/* A turn on an idle link, whatever credit there is. */
+static __always_inline bool give_idle_turn(struct host *h, struct connection *c)
+{
+	u32 bytes = turn_of(c);
+
+	if (!h->idle_bytes)
+		return false;
+	h->idle_bytes -= least_of(h->idle_bytes, bytes);
+	set_edge(h, c, larger(bytes, settings.mss));
+	return true;
+}
+
 /* Grants to the queue's head. SERVED: its window is to be announced; PASSED: it needed no turn. */
-static __always_inline int serve_turn(struct host *h, struct flow *flow, struct connection **found, bool asks)
+static __always_inline int serve_turn(struct host *h, struct flow *flow, struct connection **found, enum cause cause)
 {
 	u64 head = *(volatile u64 *)&h->head;
 	struct connection *c;
@@ -462,8 +606,11 @@ static __always_inline int serve_turn(struct host *h, struct flow *flow, struct 
 		return PASSED;
 	}
 	if (c && c->waits) {
+		bool gets;
+
 		become(h, c, RECEIVES);
-		done = grant(h, c, FIRST * settings.mss, asks) ? SERVED : NOTHING_LEFT;
+		gets = cause == IDLE ? give_idle_turn(h, c) : grant(h, c, FIRST * settings.mss, cause == REQUEST);
+		done = gets ? SERVED : NOTHING_LEFT;
 	}
 	if (c && done != NOTHING_LEFT) {
 		if (c->probed)

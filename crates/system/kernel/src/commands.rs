@@ -19,12 +19,13 @@ use serde_json::json;
 use crate::canary;
 use crate::cgroup::Cgroup;
 use crate::control::{CONTROLS, Control, SELECT};
-use crate::grants;
+use crate::grants::{self, Loaded};
 use crate::list;
 use crate::load::{self, name_bytes, set_constants};
 use crate::pins;
 use crate::prediction::predict;
 use crate::requirements::{Requirement, of_devices, requirements};
+use crate::resident;
 use crate::rig::{self, Role};
 use crate::trouble::Trouble;
 use crate::watch::command;
@@ -34,7 +35,7 @@ use arguments::{
     Arguments, Command, Extension, HoldArguments, LoadArguments, OverArguments, Port, ShowArguments, UnloadArguments,
     WatchArguments,
 };
-use loaded::Loaded;
+use loaded::LoadedControl;
 
 /// Folders of system tools. Root's `PATH` is not used, for security.
 const TOOLS_IN: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
@@ -152,9 +153,12 @@ fn load_grants(arguments: &LoadArguments, device: &str) -> Result<(), Trouble> {
         turn: arguments.turn,
     };
     let Some(cgroup) = &arguments.canary else {
+        if !arguments.resident {
+            return say(&resident::start()?);
+        }
         let cgroup = arguments.cgroup.as_deref().map(Cgroup::open).transpose()?;
-        grants::keep(&options, cgroup.as_ref(), arguments.duration)?;
-        return say(&text::grants_loaded(device, cgroup.as_ref(), arguments.duration));
+        let loaded = Loaded::load(&options, cgroup.as_ref(), arguments.duration)?;
+        return resident::stay(&loaded, &text::grants_loaded(device, cgroup.as_ref(), arguments.duration));
     };
     let cgroup = Cgroup::open(cgroup)?;
     let trial = options_of(arguments);
@@ -281,11 +285,11 @@ fn status(arguments: &ShowArguments) -> Result<(), Trouble> {
         let lines = sockets.as_ref().map(|text| text.split_whitespace().filter(|word| *word == name));
         lines.map(Iterator::count)
     };
-    let loaded: Vec<Loaded> = CONTROLS
+    let loaded: Vec<LoadedControl> = CONTROLS
         .iter()
         .map(|control| (control, pins::of(control)))
         .filter(|(control, pins)| !pins.is_empty() || pins::is_registered(control))
-        .map(|(control, pins)| Loaded {
+        .map(|(control, pins)| LoadedControl {
             control,
             pins: pins.iter().map(|pin| pin.display().to_string()).collect(),
             connections: connections(control.kernel_name),
@@ -300,7 +304,7 @@ fn status(arguments: &ShowArguments) -> Result<(), Trouble> {
             say_json(&rows.into_iter().chain(granting).collect::<Vec<_>>())
         }
         false => {
-            let devices = text::grants_status(&grants::counted());
+            let devices = text::grants_status(&grants::counted()) + &text::unloaded_by_watchdog(&resident::reasons());
             let controls = if loaded.is_empty() && !devices.is_empty() { String::new() } else { text::status(&loaded) };
             say(&(controls + &devices))
         }

@@ -21,6 +21,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::canary::{self, Ended, Report};
 use crate::cgroup::Cgroup;
 use crate::control::GRANTS;
+use crate::idle::Server;
 use crate::list;
 use crate::load::{self, set_constants, set_variables};
 use crate::pins;
@@ -36,14 +37,14 @@ const SIDES: [(TcAttachPoint, ProgramAttachType, &str, &str); 2] = [
     (TC_INGRESS, ProgramAttachType::TcxIngress, "grants_arrives", "in"),
     (TC_EGRESS, ProgramAttachType::TcxEgress, "grants_leaves", "out"),
 ];
-/// Flags of the settings: TCP acknowledges every second segment, responses are measured, and an idle link gives a turn beyond the budget
+/// Flags of the settings: TCP acknowledges every second segment, responses are measured, and senders fill windows with parts of segments
 /// (bpf/grants.h).
 const PAIRS: u32 = 1;
 const MEASURES: u32 = 2;
-const SPARES: u32 = 4;
+const PARTS: u32 = 4;
 /// IP and TCP headers with timestamps.
 const HEADERS: u32 = 52;
-/// Place of the number of waiting connections in the map of the host; its last three words are counters (bpf/grants.h).
+/// Place of the number of waiting connections in the map of the host; its last words are counters (bpf/grants.h).
 const WAITING: usize = 44;
 /// Time after which unused credit counts for nothing.
 const IDLE: Duration = Duration::from_millis(10);
@@ -65,6 +66,9 @@ pub struct Options {
     /// Segments of a turn.
     pub turn: u32,
 }
+
+/// Places of the table of connections (bpf/grants.h).
+pub const CONNECTIONS: u64 = 65_536;
 
 /// Constants of the object, in its order (bpf/grants.h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,15 +97,14 @@ impl Constants {
         Constants { rate, queue, idle_ns, segment, turn, share_q32: u32::MAX, measures: false, cgroup: (0, 0) }
     }
 
-    /// As the object has them; `replays`: for the vectors, without the additions for Linux.
-    pub fn bytes(&self, replays: bool) -> Vec<u8> {
-        let byte_q16 = u32::try_from((1_000_000_000 << 16) / self.rate.max(1)).unwrap_or(u32::MAX);
-        let for_linux = if self.turn > 1 { PAIRS | SPARES } else { SPARES };
-        let flags = if replays { 0 } else { for_linux } | if self.measures { MEASURES } else { 0 };
+    /// As the object has them, for a device by its index; without one for the vectors, without the additions for Linux.
+    pub fn bytes(&self, device: Option<u32>) -> Vec<u8> {
+        let for_linux = if self.turn > 1 { PAIRS | PARTS } else { PARTS };
+        let flags = if device.is_some() { for_linux } else { 0 } | if self.measures { MEASURES } else { 0 };
         let turn = self.turn.saturating_mul(self.segment);
         let mut bytes: Vec<u8> =
             [self.rate, self.queue, self.idle_ns].iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let words = [self.segment, turn, self.share_q32, flags, byte_q16, 0];
+        let words = [self.segment, turn, self.share_q32, flags, device.unwrap_or(0), 0];
         bytes.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
         bytes.extend(self.cgroup.0.to_ne_bytes());
         bytes.extend(self.cgroup.1.to_ne_bytes());
@@ -118,6 +121,8 @@ pub struct Attached {
     /// Links, which end with this process; none on a kernel that has filters only.
     links: Vec<Link>,
     pinned: bool,
+    /// Serves the timer, as long as this lasts.
+    _server: Server,
 }
 
 impl Drop for Attached {
@@ -197,17 +202,18 @@ fn attach_new(options: &Options, constants: &Constants, until: u64) -> Result<At
 pub fn attach(device: &str, constants: &Constants, until: u64) -> Result<Attached, Trouble> {
     let index = index_of(device)?;
     let mut object = load::open(list::GRANTS.scheme, GRANTS)?;
-    set_constants(&mut object, &constants.bytes(false))?;
+    set_constants(&mut object, &constants.bytes(u32::try_from(index).ok()))?;
     for mut program in object.progs_mut() {
         let side = SIDES.into_iter().find(|(_, _, name, _)| program.name() == *name);
         match side {
             Some((_, kind, ..)) => program.set_attach_type(kind),
-            None => program.set_autoload(false),
+            None => program.set_autoload(program.name() != "grants_replay"),
         }
     }
     let object = object.load().map_err(|error| load::refused("load grants", &error))?;
     set_variables(&object, ".data.until", &until.to_ne_bytes())?;
-    let mut attached = Attached { object, index, links: Vec::new(), pinned: false };
+    let server = Server::start(&object)?;
+    let mut attached = Attached { object, index, links: Vec::new(), pinned: false, _server: server };
     for (point, _, name, _) in SIDES {
         let program = attached.object.progs_mut().find(|program| program.name() == name);
         let program = program.ok_or_else(|| Trouble::Environment(format!("the object has no program {name}")))?;
@@ -238,21 +244,64 @@ pub fn loaded() -> Vec<i32> {
     entries.flatten().filter_map(|entry| index(entry.file_name().to_string_lossy().into_owned())).collect()
 }
 
-/// Loads it at a device, for all new connections or those of a cgroup, until it is taken back; it acts for this time, or for ever.
-///
-/// # Errors
-/// It is loaded there already, or the kernel refuses it.
-pub fn keep(options: &Options, cgroup: Option<&Cgroup>, acts: Option<Duration>) -> Result<(), Trouble> {
-    pins::create_folder()?;
-    let until = acts.map(|acts| Ok::<_, Trouble>(nanos(monotonic()? + acts))).transpose()?.unwrap_or(0);
-    let mut attached = attach_new(options, &constants(options, cgroup, None)?, until)?;
-    let index = attached.index;
-    let pinned = pin_all(&mut attached);
-    if pinned.is_err() {
-        remove_pins(index)?;
+/// Programs at a device, pinned until they are taken back.
+#[derive(Debug)]
+pub struct Loaded {
+    /// Index of the device.
+    pub device: i32,
+    attached: Attached,
+    /// Time of CLOCK_MONOTONIC at which they end, ns.
+    ends: Option<u64>,
+}
+
+impl Loaded {
+    /// Loads it at a device, for all new connections or those of a cgroup; it acts for this time, or for ever.
+    ///
+    /// # Errors
+    /// It is loaded there already, or the kernel refuses it.
+    pub fn load(options: &Options, cgroup: Option<&Cgroup>, acts: Option<Duration>) -> Result<Loaded, Trouble> {
+        pins::create_folder()?;
+        let ends = acts.map(|acts| Ok::<_, Trouble>(nanos(monotonic()? + acts))).transpose()?;
+        let mut attached = attach_new(options, &constants(options, cgroup, None)?, nanos(monotonic()? + LASTS))?;
+        let device = attached.index;
+        if let Err(trouble) = pin_all(&mut attached) {
+            remove_pins(device)?;
+            return Err(trouble);
+        }
+        attached.pinned = true;
+        // The pins alone keep them: `unload` removes those.
+        attached.links.clear();
+        Ok(Loaded { device, attached, ends })
     }
-    attached.pinned = pinned.is_ok();
-    pinned
+
+    /// Whether nobody has taken it back.
+    pub fn is_pinned(&self) -> bool {
+        pin(self.device).exists()
+    }
+
+    /// Lets the programs act for three more seconds, but not beyond their end.
+    ///
+    /// # Errors
+    /// The kernel refuses it.
+    pub fn renew(&self) -> Result<(), Trouble> {
+        let until = nanos(monotonic()? + LASTS);
+        let until = self.ends.map_or(until, |ends| until.min(ends));
+        set_variables(&self.attached.object, ".data.until", &until.to_ne_bytes())
+    }
+
+    /// Its counters.
+    pub fn counted(&self) -> Option<Counted> {
+        counted_at(self.device)
+    }
+
+    /// Takes it back.
+    ///
+    /// # Errors
+    /// The kernel refuses it.
+    pub fn remove(&self) -> Result<(), Trouble> {
+        detach(self.device);
+        remove_pins(self.device).map(drop)
+    }
 }
 
 fn pin_all(attached: &mut Attached) -> Result<(), Trouble> {
@@ -279,7 +328,7 @@ fn remove_pins(index: i32) -> Result<bool, Trouble> {
 }
 
 /// Counters of a device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counted {
     /// Index of the device.
     pub device: i32,
@@ -293,11 +342,31 @@ pub struct Counted {
     pub woken: u64,
     /// Changes that the kernel refused.
     pub failed: u64,
+    /// Segments that TCP does not accept, and that changed nothing.
+    pub ignored: u64,
+    /// Connections in the table, which has [`CONNECTIONS`] places.
+    pub connections: u64,
+    /// Connections that were left alone because the table was full.
+    pub full: u64,
+    /// Longest wait for a turn, ns.
+    pub longest_wait_ns: u64,
+    /// Longest wait while nothing arrived, ns.
+    pub longest_idle_wait_ns: u64,
+    /// Waits of 20 ms or more while nothing arrived.
+    pub stalls: u64,
+    /// Window probes of peers whose window was closed here.
+    pub probes: u64,
+    /// Times that the timer gave turns on an idle link.
+    pub idle_turns: u64,
 }
 
 /// Counters of each device at which it is loaded.
 pub fn counted() -> Vec<Counted> {
-    let one = |device: i32| {
+    loaded().into_iter().filter_map(counted_at).collect()
+}
+
+fn counted_at(device: i32) -> Option<Counted> {
+    {
         let map = MapHandle::from_pinned_path(pin(device)).ok()?;
         let bytes = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok()??;
         let word = |from_end: usize| {
@@ -311,12 +380,19 @@ pub fn counted() -> Vec<Counted> {
                 .ok()
                 .and_then(|name| name.into_string().ok()),
             waiting: waiting?,
-            lowered: word(3)?,
-            woken: word(2)?,
-            failed: word(1)?,
+            lowered: word(11)?,
+            woken: word(10)?,
+            failed: word(9)?,
+            ignored: word(8)?,
+            connections: word(7)?,
+            full: word(6)?,
+            longest_wait_ns: word(5)?,
+            longest_idle_wait_ns: word(4)?,
+            stalls: word(3)?,
+            probes: word(2)?,
+            idle_turns: word(1)?,
         })
-    };
-    loaded().into_iter().filter_map(one).collect()
+    }
 }
 
 /// Takes it back everywhere in this network namespace; returns the number of devices.
@@ -337,7 +413,11 @@ pub fn unload() -> Result<usize, Trouble> {
     Ok(count)
 }
 
-fn monotonic() -> Result<Duration, Trouble> {
+/// The time of CLOCK_MONOTONIC.
+///
+/// # Errors
+/// The kernel has no such clock.
+pub fn monotonic() -> Result<Duration, Trouble> {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(|error| Trouble::kernel("read the clock", error))?;
     Ok(Duration::from(now))
 }

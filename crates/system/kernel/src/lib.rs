@@ -17,6 +17,8 @@ pub mod commands;
 #[cfg(feature = "load")]
 mod grants;
 #[cfg(feature = "load")]
+mod idle;
+#[cfg(feature = "load")]
 mod load;
 #[cfg(feature = "load")]
 mod pins;
@@ -26,6 +28,8 @@ mod prediction;
 pub mod replay;
 #[cfg(feature = "load")]
 mod requirements;
+#[cfg(feature = "load")]
+mod resident;
 #[cfg(feature = "load")]
 mod rig;
 #[cfg(feature = "load")]

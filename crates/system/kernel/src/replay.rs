@@ -152,6 +152,8 @@ pub enum GrantStep {
     },
     /// The connection closes.
     Close,
+    /// The link may have been idle for so long that turns are given.
+    Timer,
 }
 
 /// State of grants after a step.
@@ -178,7 +180,7 @@ impl GrantReplayer {
         let mut object = load::open("grants", GRANTS)?;
         let [rate, queue, idle_ns] = words;
         let constants = Constants::of_all(rate, queue, idle_ns, segment, turn);
-        load::set_constants(&mut object, &constants.bytes(true))?;
+        load::set_constants(&mut object, &constants.bytes(None))?;
         Ok(GrantReplayer(object.load().map_err(|error| load::refused("load grants", &error))?))
     }
 
@@ -192,6 +194,7 @@ impl GrantReplayer {
             GrantStep::Request => (2, 0, 0, false),
             GrantStep::Data { seq, payload, silent } => (3, seq, payload, silent),
             GrantStep::Close => (4, 0, 0, false),
+            GrantStep::Timer => (5, 0, 0, true),
         };
         let mut bytes: Vec<u8> = [now_ns, rtt_ns].iter().flat_map(|word| word.to_ne_bytes()).collect();
         let words = [number, place, seq, payload, u32::from(silent), 0, 0, 0, 0, 0];
@@ -219,7 +222,7 @@ impl GrantPackets {
     pub fn load(rate: u64, queue: u64, segment: u32, turn: u32) -> Result<GrantPackets, Trouble> {
         let mut object = load::open("grants", GRANTS)?;
         let constants = Constants::of_all(rate, queue, HOUR_NS, segment, turn);
-        load::set_constants(&mut object, &constants.bytes(false))?;
+        load::set_constants(&mut object, &constants.bytes(Some(1)))?;
         Ok(GrantPackets(object.load().map_err(|error| load::refused("load grants", &error))?))
     }
 

@@ -159,6 +159,8 @@ fn event(step: &Value, first: u32, sent: &mut u32) -> GrantStep {
         GrantStep::Request
     } else if step["close"] == true {
         GrantStep::Close
+    } else if step["timer"] == true {
+        GrantStep::Timer
     } else if step["probe"] == true {
         GrantStep::Data { seq: next.wrapping_sub(1), payload: 0, silent }
     } else if step["again"] == true {
@@ -180,7 +182,9 @@ fn the_kernel_grants_as_the_vectors_say() {
     for case in vectors["cases"].as_array().expect("cases") {
         let (settings, start) = (&case["settings"], &case["start"]);
         let mss = whole(&settings["mss"]);
-        let rate = amount(&settings["rate"], 1) * 125_000_000;
+        let unit =
+            if settings["rate"].as_str().is_some_and(|rate| rate.ends_with("Mbit/s")) { 125_000 } else { 125_000_000 };
+        let rate = amount(&settings["rate"], 1) * unit;
         let words = [rate, amount(&settings["queue"], 16_384), amount(&settings["idle"], 10) * 1_000_000];
         let turn = settings["turn"].as_u64().unwrap_or(1) as u32;
         let replayer = GrantReplayer::load(words, mss, turn).expect("the kernel loads it");

@@ -6,13 +6,18 @@
 //!          receive share B: w = B / n, at least a turn; without others for a period a connection has 4 P + queue. A request grants up to
 //!          min(w, 10 MSS), data up to min(w, credit + 2 payload), as far as credit stays within min(B, M - rest), at least a turn: all
 //!          credit may come at once. Here rest is credit at rest; for data, credit that has rested for two periods counts up to B / 2. A
-//!          connection left without a segment waits in a queue of turns; data frees credit for the head of the queue first. A segment
-//!          below the MSS with credit left ends a response: its connection rests.
+//!          connection left without a segment waits in a queue of turns; data frees credit for the head of the queue first. Once nothing
+//!          has arrived and nothing was granted for max(2 RTT, 200 us), a timer gives turns for P bytes, at most `queue` and at least one,
+//!          whatever credit there is: its owners do not use it. It doubles each time that nothing arrives, up to `idle`. A segment
+//!          below the MSS with credit left ends a response: its connection rests. With less than an MSS left it does so only if the response
+//!          is as large as expected, which is the larger of the connection's last two, or the largest of the host's last 64 to 128
+//!          without any. Beside others, a connection is granted no more than the remainder of that until it has arrived.
 //!          At rest, a connection whose peer speaks unasked keeps one MSS; others do while resting credit is within `queue`. A
 //!          connection that has only small responses is left alone, with one MSS. A probe of a closed window is granted one MSS at once.
 //! Units:   bytes; sequence numbers of 32 bits; times in picoseconds.
-//! Owns:    each connection's highest byte, edges granted and announced, its state and least RTT; the queue of turns; credit and number
-//!          of connections of this period and the last one, of `idle` each. Older credit counts for nothing.
+//! Owns:    each connection's highest byte, edges granted and announced, its state, least RTT and last two sizes of responses; the queue
+//!          of turns and its timer; credit and number of connections of this period and the last one, of `idle` each. Older credit counts
+//!          for nothing.
 //! Departs: nowhere.
 //! Checked: vectors/grants.json; tests/trajectories/grants.txt.
 
@@ -43,6 +48,10 @@ const FIRST: u32 = 10;
 
 /// Further bytes on the path that a connection alone may have: its round trip may be longer than the least one.
 const ALONE: u64 = 3;
+/// The shortest time after which an idle link gives turns: hosts' timers and clocks are no more exact.
+const LEAST_PAUSE: Time = Time::from_micros(200);
+/// Responses whose sizes make up what a new connection expects.
+const USUAL: u32 = 64;
 /// The largest grant, as that of a window with the largest scale.
 const MOST: u64 = 1 << 30;
 
@@ -80,11 +89,19 @@ struct Connection {
     probed: bool,
     /// The least round trip; `NEVER` before any.
     rtt: Time,
+    /// The highest byte before the present response, and the sizes of the last two.
+    base: u32,
+    sizes: [u32; 2],
 }
 
 impl Connection {
     fn credit(&self) -> u32 {
         ahead(self.edge, self.high)
+    }
+
+    /// Bytes of the present response so far.
+    fn received(&self) -> u32 {
+        self.high.wrapping_sub(self.base)
     }
 
     /// Whether the peer knows of no whole segment that it may send, but has been granted one.
@@ -147,6 +164,13 @@ pub struct Host {
     crowded: Time,
     /// The least round trip of any connection.
     rtt: Time,
+    /// The present; since when nothing has arrived and nothing was granted; how often the timer has expired since an arrival.
+    now: Time,
+    quiet: Time,
+    expired: u32,
+    /// Largest response of this group and the last one, and the number in this group.
+    usual: [u32; 2],
+    finished: u32,
     connections: Vec<Connection>,
     turns: VecDeque<u32>,
     /// Connections whose grant needs an ACK of its own.
@@ -168,6 +192,11 @@ impl Host {
             rested: 0,
             crowded: Time::NEVER,
             rtt: Time::NEVER,
+            now: Time::ZERO,
+            quiet: Time::ZERO,
+            expired: 0,
+            usual: [0; 2],
+            finished: 0,
             connections: Vec::new(),
             turns: VecDeque::new(),
             woken: VecDeque::new(),
@@ -187,6 +216,8 @@ impl Host {
             full: false,
             probed: false,
             rtt: Time::NEVER,
+            base: first,
+            sizes: [0; 2],
         };
         let closed = Connection { state: State::Closed, ..new };
         while self.connections.len() <= place as usize {
@@ -198,7 +229,31 @@ impl Host {
 
     /// Remove a connection.
     pub fn close(&mut self, place: u32) {
+        self.finish(place);
         self.set(place, |connection| (connection.state, connection.waits) = (State::Closed, false));
+    }
+
+    /// A response has ended, at the latest with the next request.
+    fn finish(&mut self, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        let size = connection.received();
+        if size == 0 || !matches!(connection.state, State::Receives(_) | State::Rests(_)) {
+            return;
+        }
+        connection.sizes = [size, connection.sizes[0]];
+        connection.base = connection.high;
+        self.usual[0] = self.usual[0].max(size);
+        self.finished += 1;
+        if self.finished == USUAL {
+            (self.usual, self.finished) = ([0, self.usual[0]], 0);
+        }
+    }
+
+    /// Bytes of a response that the connection awaits; zero before any.
+    fn expected(&self, place: u32) -> u32 {
+        let own = self.connections[place as usize].sizes;
+        let largest = |sizes: [u32; 2]| sizes[0].max(sizes[1]);
+        if own[0] > 0 { largest(own) } else { largest(self.usual) }
     }
 
     /// The granted right edge of a connection.
@@ -244,6 +299,46 @@ impl Host {
         None
     }
 
+    /// The time to call `expire`, unless something happens before: a connection waits, and the link is idle until then.
+    pub fn deadline(&self) -> Time {
+        if self.turns.is_empty() { Time::NEVER } else { self.quiet.saturating_add(self.pause()) }
+    }
+
+    /// How long the link is idle before turns are given.
+    fn pause(&self) -> Time {
+        let known = if self.rtt == Time::NEVER { Time::ZERO } else { self.rtt.saturating_mul(2) };
+        let least = known.max(LEAST_PAUSE);
+        least.saturating_mul(1 << self.expired.min(16)).min(self.idle).max(least)
+    }
+
+    /// The link has been idle while connections wait: those with credit do not use it, so others get turns.
+    pub fn expire(&mut self, now: Time) {
+        let connections = &self.connections;
+        while self.turns.pop_front_if(|place| !connections[*place as usize].waits).is_some() {}
+        if now < self.deadline() {
+            return;
+        }
+        self.advance(now);
+        self.expired = self.expired.saturating_add(1);
+        self.quiet = now;
+        let mut left = self.path(self.rtt).min(self.queue);
+        while let Some(place) = self.turns.pop_front() {
+            if !self.connections[place as usize].waits {
+                continue;
+            }
+            let (period, mss, turn) = (self.period, self.mss, self.turn);
+            self.set(place, |connection| {
+                (connection.state, connection.waits) = (State::Receives(period), false);
+                connection.edge = connection.high.wrapping_add(turn.max(mss));
+            });
+            self.woken.push_back(place);
+            left = left.saturating_sub(turn.into());
+            if left == 0 {
+                return;
+            }
+        }
+    }
+
     /// A connection opens: its first segment grants as much as one at rest has.
     pub fn connect(&mut self, place: u32) {
         match self.connections[place as usize].state {
@@ -261,6 +356,7 @@ impl Host {
             State::Closed => return,
             State::Small => self.keep_a_segment(place),
             State::Rests(_) | State::Receives(_) => {
+                self.finish(place);
                 let period = self.period;
                 self.set(place, |connection| connection.state = State::Receives(period));
                 self.serve(place, FIRST * self.mss, Cause::Request);
@@ -284,16 +380,19 @@ impl Host {
         if payload == 0 {
             return self.answer_probe(place, seq);
         }
+        (self.quiet, self.expired) = (now, 0);
         let mss = self.mss;
         let more = ahead(seq.wrapping_add(payload), connection.high);
         connection.full |= payload >= mss;
         let (period, small) = (self.period, connection.state == State::Small && !connection.full);
+        let expected = self.expected(place);
         self.set(place, |connection| {
             connection.high = connection.high.wrapping_add(more);
             // The peer knew of a larger window than was granted.
             connection.edge = connection.high.wrapping_add(connection.credit());
-            // The peer knew of a larger window.
-            let ends = payload < mss && ahead(connection.announced, connection.high) > 0;
+            // The peer knew of a larger window. A part of a segment may also fill its window.
+            let is_last = connection.credit() >= mss || connection.received() >= expected;
+            let ends = payload < mss && ahead(connection.announced, connection.high) > 0 && is_last;
             connection.state = match () {
                 () if small || ends && !connection.full => State::Small,
                 () if ends => State::Rests(period),
@@ -382,25 +481,29 @@ impl Host {
         let credit = self.connections[place as usize].credit();
         let least = if credit < self.mss { self.turn } else { self.mss };
         let share = budget / u64::from(connections.max(1));
-        let most = share.min(u64::from(credit) + u64::from(step)).max(least.into());
+        let left = self.expected(place).saturating_sub(self.connections[place as usize].received());
+        let wanted = if alone || left == 0 { MOST } else { u64::from(left.next_multiple_of(self.mss)) };
+        let most = share.min(u64::from(credit) + u64::from(step)).min(wanted).max(least.into());
         let room = u64::from(credit) + limit.saturating_sub(used);
         let bytes = most.min(room).min(MOST);
         let granted = (bytes - bytes % u64::from(self.mss)) as u32;
         if granted >= least && granted > credit {
             self.set(place, |connection| connection.edge = connection.high.wrapping_add(granted));
+            self.quiet = self.now;
         }
         self.connections[place as usize].credit() >= self.mss
     }
 
+    /// Bytes that the link carries in a round trip; none if it is unknown.
+    fn path(&self, rtt: Time) -> u64 {
+        let rtt = if rtt == Time::NEVER { Time::ZERO } else { rtt };
+        u64::try_from(u128::from(self.rate) * u128::from(rtt.0) / SECOND).map_or(MOST, |path| path.min(MOST))
+    }
+
     /// The bytes that connections share, and the limit of their credit.
     fn budget(&self, place: u32, alone: bool, cause: Cause) -> (u64, u64) {
-        let rtt = match (self.connections[place as usize].rtt, self.rtt) {
-            (Time::NEVER, Time::NEVER) => Time::ZERO,
-            (Time::NEVER, least) => least,
-            (own, _) => own,
-        };
-        let path =
-            u64::try_from(u128::from(self.rate) * u128::from(rtt.0) / SECOND).map_or(MOST, |path| path.min(MOST));
+        let own = self.connections[place as usize].rtt;
+        let path = self.path(if own == Time::NEVER { self.rtt } else { own });
         let turn = u64::from(self.turn);
         let most = path.max(2 * self.queue - self.queue / 8);
         let budget = (path + self.queue).min(most).max(turn);
@@ -415,6 +518,7 @@ impl Host {
 
     /// Enter the period of this time.
     fn advance(&mut self, now: Time) {
+        self.now = now;
         let elapsed = now.since(self.began);
         if elapsed < self.idle {
             return;

@@ -27,7 +27,8 @@ impl Granting {
     }
 
     /// `data`: segments of this many bytes arrive in order; `again`: the last one arrives again; `probe`; `request`; `close`. Each
-    /// woken connection announces its grant, and the connection of the step, too, unless it is `silent`.
+    /// woken connection announces its grant, and the connection of the step, too, unless it is `silent`. `timer`: the link may have been
+    /// idle for so long that turns are given.
     pub fn step(&mut self, step: &Value) -> Vec<(&'static str, Value)> {
         let (now, place) = (Time::from_micros(whole(&step["now_us"])), whole(&step["connection"]) as u32);
         let rtt = Time::from_micros(whole(&step["rtt_us"]));
@@ -35,6 +36,8 @@ impl Granting {
             self.host.send(now, place);
         } else if step["close"] == true {
             self.host.close(place);
+        } else if step["timer"] == true {
+            self.host.expire(now);
         } else {
             let next = self.first.wrapping_add(self.sent[place as usize]);
             let payload = whole(&step["data"]) as u32;
@@ -48,7 +51,7 @@ impl Granting {
             };
             self.host.receive(now, place, &Arrival { seq, payload, rtt });
         }
-        if step["silent"] != true {
+        if step["silent"] != true && step["timer"] != true {
             self.host.announce(place);
         }
         let mut woken = Vec::new();

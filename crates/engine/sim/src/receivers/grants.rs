@@ -17,6 +17,8 @@ struct AtHost {
     law: Host,
     slots: Vec<Slot>,
     free: Vec<u32>,
+    /// The earliest deadline that the event queue has.
+    armed: Time,
 }
 
 /// One end of a connection: its host, and its place there.
@@ -52,7 +54,12 @@ impl Grants {
             at.law.close(over.place);
             at.free.push(over.place);
         }
-        let new = || AtHost { law: Host::new(&self.settings, rate, self.mss), slots: Vec::new(), free: Vec::new() };
+        let new = || AtHost {
+            law: Host::new(&self.settings, rate, self.mss),
+            slots: Vec::new(),
+            free: Vec::new(),
+            armed: Time::NEVER,
+        };
         let at = self.hosts.entry(host.0).or_insert_with(new);
         let place = at.free.pop().unwrap_or(at.slots.len() as u32);
         match at.slots.get_mut(place as usize) {
@@ -97,9 +104,27 @@ impl Grants {
         self.with(slot, |at, place| at.law.announce(place));
     }
 
-    /// The next end, at the host of this one, that has to announce its grant.
-    pub fn next_woken(&mut self, slot: Slot) -> Option<Slot> {
-        self.with(slot, |at, _| at.law.next_woken().map(|place| at.slots[place as usize])).flatten()
+    /// The next end at a host that has to announce its grant.
+    pub fn next_woken(&mut self, host: HostId) -> Option<Slot> {
+        let at = self.hosts.get_mut(&host.0)?;
+        at.law.next_woken().map(|place| at.slots[place as usize])
+    }
+
+    /// A deadline before all that the event queue has for this host.
+    pub fn next_deadline(&mut self, host: HostId) -> Option<Time> {
+        let at = self.hosts.get_mut(&host.0)?;
+        let deadline = at.law.deadline();
+        let is_earlier = deadline < at.armed;
+        at.armed = at.armed.min(deadline);
+        is_earlier.then_some(deadline)
+    }
+
+    /// A deadline that the event queue had has come.
+    pub fn expire(&mut self, host: HostId, now: Time) {
+        if let Some(at) = self.hosts.get_mut(&host.0).filter(|at| at.armed <= now) {
+            at.armed = Time::NEVER;
+            at.law.expire(now);
+        }
     }
 
     /// The right edge that is granted to the end in a slot.

@@ -106,6 +106,9 @@ pub struct LoadArguments {
     /// Print the trial's report as JSON
     #[arg(long, requires = "canary")]
     pub json: bool,
+    /// Stay with the programs (`load` starts this process itself)
+    #[arg(long, hide = true, requires = "device", conflicts_with = "canary")]
+    pub resident: bool,
 }
 
 #[derive(Args)]

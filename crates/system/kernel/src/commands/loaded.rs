@@ -6,7 +6,7 @@ use crate::control::Control;
 
 /// A loaded congestion control.
 #[derive(Serialize)]
-pub struct Loaded {
+pub struct LoadedControl {
     pub control: &'static Control,
     pub pins: Vec<String>,
     /// Connections of this network namespace that use it; `None` without `ss`.

@@ -3,14 +3,15 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::loaded::Loaded;
+use super::loaded::LoadedControl;
 use crate::canary::{Ended, Options, Report};
 use crate::cgroup::Cgroup;
 use crate::control::Control;
-use crate::grants::Counted;
+use crate::grants::{CONNECTIONS, Counted};
 use crate::list;
 use crate::prediction::{Predicted, Prediction};
 use crate::requirements::Requirement;
+use crate::resident::MOST_TROUBLES;
 use crate::trial::{Difference, Figures, Verdict};
 
 /// Loaded grants, and how to verify and undo them.
@@ -19,6 +20,8 @@ pub fn grants_loaded(device: &str, cgroup: Option<&Cgroup>, acts: Option<Duratio
     let until = acts.map(|acts| format!(" It grants nothing after {} s.", acts.as_secs())).unwrap_or_default();
     format!(
         "grants is loaded at {device} for new connections of {whose}, until `fanin kernel unload` or the next boot.{until}\n\
+         A process stays, without which nothing is granted. It unloads grants after more than {MOST_TROUBLES} window probes, or waits of \
+         20 ms on an idle link, in 10 s.\n\
          Verify: fanin kernel status\nUndo:   fanin kernel unload grants\n"
     )
 }
@@ -33,8 +36,28 @@ pub fn grants_status(devices: &[Counted]) -> String {
             "  windows lowered: {}, ACKs made: {}, refused: {}; connections that wait: {}",
             one.lowered, one.woken, one.failed, one.waiting
         );
+        let ms = |ns: u64| ns as f64 / 1e6;
+        let _ = writeln!(
+            text,
+            "  window probes: {}; longest wait {:.1} ms, while nothing arrived {:.1} ms, of 20 ms or more {} times",
+            one.probes,
+            ms(one.longest_wait_ns),
+            ms(one.longest_idle_wait_ns),
+            one.stalls
+        );
+        let _ = writeln!(
+            text,
+            "  connections: {} of {CONNECTIONS}; left alone because the table was full: {}; segments that TCP does not accept: {}",
+            one.connections, one.full, one.ignored
+        );
     }
     text
+}
+
+/// Devices from which the watchdog has unloaded grants.
+pub fn unloaded_by_watchdog(reasons: &[(i32, String)]) -> String {
+    let line = |(device, reason): &(i32, String)| format!("grants: unloaded from network device {device}: {reason}\n");
+    reasons.iter().map(line).collect()
 }
 
 pub fn grants_unloaded(devices: usize) -> String {
@@ -73,7 +96,7 @@ pub fn loaded(control: &Control, cgroup: Option<&Cgroup>) -> String {
     )
 }
 
-pub fn status(loaded: &[Loaded]) -> String {
+pub fn status(loaded: &[LoadedControl]) -> String {
     if loaded.is_empty() {
         return "nothing is loaded\n".into();
     }
