@@ -31,6 +31,18 @@ pub enum AdviceError {
     Stopped,
 }
 
+impl AdviceError {
+    /// A budget that does not suffice for runs of `needs` packets each.
+    pub(crate) fn too_small(budget: u64, needs: u64) -> AdviceError {
+        /// Runs at least.
+        const RUNS: u64 = 30;
+        AdviceError::Asked(format!(
+            "--budget {budget} is too small: one run takes {needs} packets, and advice takes about {RUNS} runs; use --budget {}M",
+            (needs * RUNS).div_ceil(1_000_000)
+        ))
+    }
+}
+
 /// How a cluster fares without a change.
 #[derive(Clone, Debug, Serialize)]
 pub struct Standing {

@@ -48,16 +48,16 @@ impl<'a> Current<'a> {
         let needs = own.packets(own.at().settings.workload.duration);
         let Some(mut short) = own.shortened(length)? else {
             let trial = tried(&own, budget.left() / 10, budget, begun)?;
-            let standing = standing(&own, &trial).ok_or_else(|| budget.refused())?;
+            let standing = standing(&own, &trial).ok_or_else(|| refused(budget))?;
             return Ok(Current { cluster: own, trial, standing, shortened: None, short_only: false });
         };
         if OWN_RUNS_LEAST * needs > half {
             let trial = tried(&short, half / 5, budget, begun)?;
-            let standing = standing(&short, &trial).ok_or_else(|| budget.refused())?;
+            let standing = standing(&short, &trial).ok_or_else(|| refused(budget))?;
             return Ok(Current { cluster: short, trial, standing, shortened: Some(length), short_only: true });
         }
         let whole = tried(&own, half, budget, begun)?;
-        let standing = standing(&own, &whole).ok_or_else(|| budget.refused())?;
+        let standing = standing(&own, &whole).ok_or_else(|| refused(budget))?;
         let mut length = length;
         loop {
             let trial = tried(&short, budget.left() / 5, budget, &mut |_, _| {})?;
@@ -85,6 +85,12 @@ impl<'a> Current<'a> {
         let run = self.cluster.command(&Change::none(), self.trial.runs.len() as u32);
         Some(Base { length: length.to_string(), goodput_mbps, short_only: self.short_only, run })
     }
+}
+
+/// Why a run was not made.
+fn refused(budget: &PacketBudget<'_, '_>) -> AdviceError {
+    let (all, largest) = budget.all_and_largest();
+    if budget.is_stopped() { AdviceError::Stopped } else { AdviceError::too_small(all, largest) }
 }
 
 /// A cluster's runs without a change, of a new length; `begun` receives the first one.

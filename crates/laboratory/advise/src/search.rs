@@ -157,15 +157,6 @@ fn known(words: &[String]) -> Result<(), AdviceError> {
     })
 }
 
-/// Refuses a budget that does not suffice for runs of `needs` packets each.
-pub(crate) fn too_small(budget: u64, needs: u64) -> AdviceError {
-    let runs = RUNS / 10;
-    AdviceError::Asked(format!(
-        "--budget {budget} is too small: one run takes {needs} packets, and advice takes about {runs} runs; use --budget {}M",
-        (needs * runs).div_ceil(1_000_000)
-    ))
-}
-
 /// How long runs may last: their part of the budget, but long enough to see some timeouts; refuses a budget that one run would take.
 fn affordable(cluster: &Cluster<'_>, budget: u64) -> Result<Time, AdviceError> {
     let a_second = cluster.packets(Time::from_secs(1)).max(1) as f64;
@@ -174,7 +165,7 @@ fn affordable(cluster: &Cluster<'_>, budget: u64) -> Result<Time, AdviceError> {
     let own = cluster.own_packets();
     let needs = own.unwrap_or((most * a_second) as u64);
     if needs > budget {
-        return Err(too_small(budget, needs));
+        return Err(AdviceError::too_small(budget, needs));
     }
     // Whole milliseconds, for the printed command.
     Ok(Time::from_millis((most * 1e3).ceil() as u64))

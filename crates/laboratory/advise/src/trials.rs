@@ -12,10 +12,8 @@ use fanin_tables::RunTables;
 use fanin_units::Bytes;
 use serde::Serialize;
 
-use crate::advice::AdviceError;
 use crate::cluster::{Cluster, round};
 use crate::remedy::Change;
-use crate::search::too_small;
 
 /// Links that a data packet and its ACK cross in a star.
 const HOPS_A_PACKET: u64 = 4;
@@ -213,9 +211,14 @@ impl<'a, 'b> PacketBudget<'a, 'b> {
         self.dearest = trial.runs.iter().map(|run| cost(&run.tables)).max().unwrap_or(0);
     }
 
-    /// Why a run was not made: it was to stop, or the budget is spent.
-    pub fn refused(&self) -> AdviceError {
-        if (self.stop)() { AdviceError::Stopped } else { too_small(self.budget, self.largest) }
+    /// Whether the caller stops the search.
+    pub fn is_stopped(&self) -> bool {
+        (self.stop)()
+    }
+
+    /// All of the budget, and the cost of the most expensive run of any length.
+    pub fn all_and_largest(&self) -> (u64, u64) {
+        (self.budget, self.largest)
     }
 
     /// Packets spent.

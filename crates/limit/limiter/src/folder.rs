@@ -30,7 +30,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// If the process does not trust it; the error says why, and what to do.
+    /// If the process does not trust it; the error has the reason and the remedy.
     pub fn open(path: &Path, group: Option<u32>) -> io::Result<Folder> {
         path.parent().map_or(Ok(()), create_dir_all)?;
         let made = match DirBuilder::new().mode(0o700).create(path) {
@@ -173,7 +173,7 @@ impl Found {
     }
 }
 
-/// Why a user does not trust a folder, and what to do.
+/// The reason for which a user does not trust a folder, and the remedy.
 fn distrust_of_folder(found: Found, user: u32, group: Option<u32>) -> Option<String> {
     let Found { user: owner, group: of, mode } = found;
     if owner != user && owner != 0 {

@@ -14,12 +14,12 @@ use libbpf_rs::{
     TcHookBuilder,
 };
 use nix::net::if_::if_nametoindex;
-use nix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::canary::{self, Ended, Report};
 use crate::cgroup::Cgroup;
+use crate::clock::monotonic;
 use crate::control::GRANTS;
 use crate::idle::Server;
 use crate::list;
@@ -411,15 +411,6 @@ pub fn unload() -> Result<usize, Trouble> {
     }
     pins::remove_folder();
     Ok(count)
-}
-
-/// The time of CLOCK_MONOTONIC.
-///
-/// # Errors
-/// The kernel has no such clock.
-pub fn monotonic() -> Result<Duration, Trouble> {
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(|error| Trouble::kernel("read the clock", error))?;
-    Ok(Duration::from(now))
 }
 
 fn nanos(time: Duration) -> u64 {

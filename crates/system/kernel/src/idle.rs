@@ -14,7 +14,7 @@ use std::time::Duration;
 use libbpf_rs::{MapHandle, Object, RingBufferBuilder, libbpf_sys};
 use nix::libc;
 
-use crate::grants::monotonic;
+use crate::clock::monotonic;
 use crate::load;
 use crate::trouble::Trouble;
 

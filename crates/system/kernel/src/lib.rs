@@ -13,6 +13,8 @@ mod canary;
 #[cfg(feature = "load")]
 mod cgroup;
 #[cfg(feature = "load")]
+mod clock;
+#[cfg(feature = "load")]
 pub mod commands;
 #[cfg(feature = "load")]
 mod grants;

@@ -10,9 +10,9 @@ use std::thread;
 use std::time::Duration;
 
 use fanin_proxy_observe::collector::Uri;
-use nix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use crate::clock::{monotonic, since_1970};
 use crate::load;
 use crate::trouble::Trouble;
 use crate::watch::anonymous::Key;
@@ -110,14 +110,6 @@ fn link_rate(options: &Options) -> (u64, bool) {
     }
 }
 
-fn monotonic() -> Result<Duration, Trouble> {
-    clock(ClockId::CLOCK_MONOTONIC)
-}
-
-fn clock(id: ClockId) -> Result<Duration, Trouble> {
-    clock_gettime(id).map(Duration::from).map_err(|error| Trouble::kernel("read the clock", error))
-}
-
 /// Watches a device, and prints each burst that ended; without the sensor, counters of each second.
 ///
 /// # Errors
@@ -167,7 +159,7 @@ fn count(options: &Options, lacking: &str, is_over: &dyn Fn(Duration) -> bool) -
         let over = is_over(now);
         if now >= then + SECOND || over && now > then {
             let counters = Counters::read(&options.device)?;
-            let zero = clock(ClockId::CLOCK_REALTIME)?.saturating_sub(now);
+            let zero = since_1970()?.saturating_sub(now);
             let row = counters.since(&before, (zero + then).as_secs_f64(), (now - then).as_secs_f64());
             print(&Row::CountersOnly(row), options.json)?;
             (before, then) = (counters, now);
@@ -226,7 +218,7 @@ impl Watch<'_> {
             keeps_heads: options.save.is_some(),
             seed: Key::random()?.seed(),
         };
-        let zero = clock(ClockId::CLOCK_REALTIME)?.saturating_sub(monotonic()?);
+        let zero = since_1970()?.saturating_sub(monotonic()?);
         let device = &options.device;
         let key = options.anonymous.then(Key::random).transpose()?;
         let saver = options.save.as_ref().map(|save| Saver::new(save, device, key.clone(), zero)).transpose()?;
@@ -240,7 +232,7 @@ impl Watch<'_> {
         let (address, collector) = (options.metrics, options.otlp.as_ref());
         let has_metrics = address.is_some() || collector.is_some();
         let metrics = has_metrics.then(|| Metrics::start(device, address, collector)).transpose()?;
-        let now = clock(ClockId::CLOCK_REALTIME)?;
+        let now = since_1970()?;
         let new_hours = |folder: &PathBuf| Hours::new(folder, device, options.rack.clone(), now);
         let hours = options.write.as_ref().map(new_hours).transpose()?;
         let live = (!options.json && io::stdout().is_terminal()).then(Live::default);
@@ -310,7 +302,7 @@ impl Watch<'_> {
         let saved = self.saver.as_mut().map(|saver| saver.finish(now, &self.sensor.object)).transpose()?;
         saved.flatten().map_or(Ok(()), |row| self.print(&Row::Saved(row)))?;
         if let Some(hours) = &mut self.hours {
-            hours.write(clock(ClockId::CLOCK_REALTIME)?)?;
+            hours.write(since_1970()?)?;
         }
         let lost = self.sensor.lost()?;
         if lost > 0 {
@@ -342,7 +334,7 @@ impl Watch<'_> {
             metrics.count(&change);
         }
         if let Some(hours) = &mut self.hours {
-            change(hours.figures(clock(ClockId::CLOCK_REALTIME)?)?);
+            change(hours.figures(since_1970()?)?);
         }
         Ok(())
     }
