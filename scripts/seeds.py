@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROPERTIES = re.compile(r"\bproptest!\s*\{(?P<begin>[^#]*#!\[proptest_config\([^\]]*\bfanin_testing::cases\([\d_]+\)[^\]]*\)\])?")
 # Sources of randomness that differ from run to run, by language.
 UNSEEDED = {
-    ".rs": r"TestRunner::(?:default|new)\(|\bthread_rng\(|\brand::(?:rng|random)\(|\bfrom_(?:entropy|os_rng)\(|\bSysRng\b|\bOsRng\b",
+    ".rs": r"TestRunner::(?:default\(|new\((?!fanin_testing::cases\())|\bthread_rng\(|\brand::(?:rng|random)\(|\bfrom_(?:entropy|os_rng)\(|\bSysRng\b|\bOsRng\b",
     ".py": r"\brandom\.(?:random|choice|choices|sample|shuffle|randint|randrange|uniform)\(|\bRandom\(\)|\bdefault_rng\(\)|\bhypothesis\b",
     ".mjs": r"\bMath\.random\(",
 }

@@ -21,9 +21,11 @@ use crate::canary::{self, Ended, Report};
 use crate::cgroup::Cgroup;
 use crate::clock::monotonic;
 use crate::control::GRANTS;
+use crate::device;
 use crate::idle::Server;
 use crate::list;
 use crate::load::{self, set_constants, set_variables};
+use crate::names::printable;
 use crate::pins;
 use crate::tcx;
 use crate::trial::{Totals, Verdict, judge};
@@ -156,11 +158,6 @@ fn index_of(device: &str) -> Result<i32, Trouble> {
     Ok(i32::try_from(index).map_err(io::Error::other)?)
 }
 
-/// A number in a file of a device.
-fn number(device: &str, file: &str) -> Option<i64> {
-    fs::read_to_string(Path::new("/sys/class/net").join(device).join(file)).ok()?.trim().parse().ok()
-}
-
 /// The constants for a device.
 fn constants(
     options: &Options,
@@ -168,11 +165,10 @@ fn constants(
     trial: Option<&canary::Options>,
 ) -> Result<Constants, Trouble> {
     let device = &options.device;
-    let speed = || number(device, "speed").and_then(|mbit| u64::try_from(mbit).ok()).filter(|mbit| *mbit > 0);
-    let rate = options.rate_mbit.or_else(speed).ok_or_else(|| {
+    let rate = options.rate_mbit.or_else(|| device::rate_mbit(device)).ok_or_else(|| {
         Trouble::Input(format!("device {device} does not report its rate: give it, such as --rate-mbit 10000"))
     })?;
-    let mtu = number(device, "mtu").and_then(|mtu| u32::try_from(mtu).ok()).unwrap_or(1500).min(65_535);
+    let mtu = device::mtu(device).unwrap_or(1_500).min(65_535);
     let (segment, rate) = (mtu.saturating_sub(HEADERS).max(536), rate.saturating_mul(125_000));
     let share = trial.map_or(1.0, |trial| trial.share);
     Ok(Constants {
@@ -378,7 +374,8 @@ fn counted_at(device: i32) -> Option<Counted> {
             device,
             name: nix::net::if_::if_indextoname(u32::try_from(device).ok()?)
                 .ok()
-                .and_then(|name| name.into_string().ok()),
+                .and_then(|name| name.into_string().ok())
+                .map(|name| printable(&name)),
             waiting: waiting?,
             lowered: word(11)?,
             woken: word(10)?,
@@ -398,9 +395,7 @@ fn counted_at(device: i32) -> Option<Counted> {
 /// Takes it back everywhere in this network namespace; returns the number of devices.
 pub fn unload() -> Result<usize, Trouble> {
     let mut indexes = loaded();
-    let devices = fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
-    let names = devices.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    indexes.extend(names.filter_map(|name| index_of(&name).ok()));
+    indexes.extend(device::names().iter().filter_map(|name| index_of(name).ok()));
     indexes.sort_unstable();
     indexes.dedup();
     let mut count = 0;

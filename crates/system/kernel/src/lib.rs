@@ -5,17 +5,22 @@
 
 pub mod control;
 pub mod list;
+pub mod names;
 pub mod trial;
 pub mod watch;
 
 #[cfg(feature = "load")]
 mod canary;
 #[cfg(feature = "load")]
+mod capabilities;
+#[cfg(feature = "load")]
 mod cgroup;
 #[cfg(feature = "load")]
 mod clock;
 #[cfg(feature = "load")]
 pub mod commands;
+#[cfg(feature = "load")]
+mod device;
 #[cfg(feature = "load")]
 mod grants;
 #[cfg(feature = "load")]

@@ -2,6 +2,8 @@
 #![cfg(feature = "load")]
 #![expect(clippy::disallowed_types, reason = "it makes traffic of real TCP")]
 
+#[path = "support/reads.rs"]
+mod reads;
 mod support;
 
 use std::fs;
@@ -18,10 +20,10 @@ use std::time::Duration;
 use fanin_testing::{LIMIT, wait_until};
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo};
 use nix::sched::{CloneFlags, unshare};
+use reads::{CONNECTIONS, read_at_once};
 use serde_json::Value;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_fanin-kernel");
-const CONNECTIONS: u64 = 40;
 /// Links of a sensor that saves: arrivals, departures, and three tracepoints.
 const LINKS: usize = 5;
 /// Time for which a client does not read, and data that fill its window and the server's buffer.
@@ -111,17 +113,6 @@ fn has_figures(body: &[u8]) {
 fn own_cgroup() -> Option<String> {
     let text = fs::read_to_string("/proc/self/cgroup").expect("cgroups");
     text.lines().find_map(|line| line.strip_prefix("0::")).map(str::to_string)
-}
-
-/// Receives over many connections, one after another.
-fn read_at_once(listener: &TcpListener) {
-    let address = listener.local_addr().expect("an address");
-    for _ in 0..CONNECTIONS {
-        let mut client = TcpStream::connect(address).expect("a connection");
-        let (mut server, _) = listener.accept().expect("a connection");
-        server.write_all(&[0; 10_000]).expect("it takes data");
-        client.read_exact(&mut [0; 10_000]).expect("data comes");
-    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -12,8 +12,11 @@ use std::time::Duration;
 use fanin_proxy_observe::collector::Uri;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use crate::capabilities::{Capability, keep_only};
 use crate::clock::{monotonic, since_1970};
+use crate::device;
 use crate::load;
+use crate::names::printable;
 use crate::trouble::Trouble;
 use crate::watch::anonymous::Key;
 use crate::watch::burst::{Burst, Finder};
@@ -101,9 +104,8 @@ impl Scale {
 
 /// Rate of a device's link, and whether it is assumed. A virtual device reports a rate that nothing enforces.
 fn link_rate(options: &Options) -> (u64, bool) {
-    let folder = Path::new("/sys/class/net").join(&options.device);
-    let reported = || fs::read_to_string(folder.join("speed")).ok()?.trim().parse().ok().filter(|mbit| *mbit > 0);
-    let own = if folder.join("device").exists() { reported() } else { None };
+    let device = &options.device;
+    let own = if device::is_on_a_bus(device) { device::rate_mbit(device) } else { None };
     match options.rate_mbit.or(own) {
         Some(mbit) => (mbit, false),
         None => (ASSUMED_MBIT, true),
@@ -204,6 +206,11 @@ struct Watch<'a> {
     /// Largest bin since the line was shown, and when that was.
     largest: u64,
     shown: Duration,
+    /// Events that the kernel had lost at the last look, and when that was.
+    lost: u64,
+    looked: Duration,
+    /// Whether the last file could not be written.
+    fails: bool,
 }
 
 impl Watch<'_> {
@@ -223,9 +230,21 @@ impl Watch<'_> {
         let key = options.anonymous.then(Key::random).transpose()?;
         let saver = options.save.as_ref().map(|save| Saver::new(save, device, key.clone(), zero)).transpose()?;
         let sensor = Sensor::attach(device, settings)?;
+        let waits = observe_waits()?;
+        // What is attached, its owner may read without them.
+        let writes = options.save.is_some() || options.write.is_some();
+        let listens_low = options.metrics.is_some_and(|address| (1..1_024).contains(&address.port()));
+        let kept = [(Capability::DacOverride, writes), (Capability::NetBindService, listens_low)];
+        let kept: Vec<Capability> = kept.into_iter().filter(|(_, needed)| *needed).map(|(one, _)| one).collect();
+        keep_only(&kept).map_err(|error| Trouble::kernel("give up capabilities", error))?;
         if is_assumed {
-            let note = "has no link of its own: assuming";
-            writeln!(io::stderr(), "note: {device} {note} {ASSUMED_MBIT} Mbit/s; --rate-mbit sets it")?;
+            let limit = ASSUMED_MBIT / 2;
+            let name = printable(device);
+            writeln!(
+                io::stderr(),
+                "note: {name} does not report the rate of a link: assuming {ASSUMED_MBIT} Mbit/s. Only arrivals above {limit} Mbit/s are \
+                 bursts then, and a slower link shows none: set --rate-mbit to the rate of the path's narrowest port"
+            )?;
         }
         let scale = Scale { bin: options.bin, zero, link_mbit, is_assumed, limit: settings.limit };
         let finder = Finder::new(settings.limit, settings.longest_pause);
@@ -242,7 +261,7 @@ impl Watch<'_> {
             sensor,
             finder,
             saver,
-            waits: observe_waits()?,
+            waits,
             services: Services::new(),
             key,
             metrics,
@@ -250,6 +269,9 @@ impl Watch<'_> {
             live,
             largest: 0,
             shown: Duration::ZERO,
+            lost: 0,
+            looked: Duration::ZERO,
+            fails: false,
         })
     }
 
@@ -268,11 +290,52 @@ impl Watch<'_> {
         self.report(ended)?;
         self.report_waits()?;
         let saved = match &mut self.saver {
-            Some(saver) => saver.tick(now, &self.sensor.object)?,
-            None => None,
+            Some(saver) => saver.tick(now, &self.sensor.object),
+            None => Ok(None),
         };
-        saved.map_or(Ok(()), |row| self.print(&Row::Saved(row)))?;
+        let saved = self.tolerate(saved)?;
+        saved.flatten().map_or(Ok(()), |row| self.print(&Row::Saved(row)))?;
+        if now >= self.looked + SECOND {
+            self.looked = now;
+            self.count_lost()?;
+            let unix = since_1970()?;
+            let written = self.hours.as_mut().map_or(Ok(()), |hours| hours.tick(unix));
+            self.tolerate(written)?;
+        }
         self.show(largest, now)
+    }
+
+    /// Counts a file that cannot be written, and goes on: a disk may be full for a while. Only the first of a series is noted.
+    fn tolerate<R>(&mut self, done: Result<R, Trouble>) -> Result<Option<R>, Trouble> {
+        match done {
+            Ok(value) => {
+                self.fails = false;
+                Ok(Some(value))
+            }
+            Err(trouble) => {
+                self.count(|figures| figures.unwritten += 1);
+                if !std::mem::replace(&mut self.fails, true) {
+                    let _ = writeln!(io::stderr(), "note: {trouble}; watching goes on");
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Counts bins and waits for which the kernel's buffers had no space.
+    fn count_lost(&mut self) -> Result<(), Trouble> {
+        let waits = self.waits.as_ref().map_or(Ok(0), Waits::lost)?;
+        let lost = self.sensor.lost()? + waits;
+        let more = lost.saturating_sub(self.lost);
+        self.lost = lost;
+        if more > 0 {
+            self.count(|figures| figures.lost += more);
+            let _ = writeln!(
+                io::stderr(),
+                "note: {more} bins or waits were lost, since this program did not read them in time"
+            );
+        }
+        Ok(())
     }
 
     /// Shows the latest seconds in a terminal.
@@ -299,16 +362,15 @@ impl Watch<'_> {
         self.report(ended)?;
         self.report_waits()?;
         let now = monotonic()?;
-        let saved = self.saver.as_mut().map(|saver| saver.finish(now, &self.sensor.object)).transpose()?;
+        self.count_lost()?;
+        let saved = match &mut self.saver {
+            Some(saver) => saver.finish(now, &self.sensor.object),
+            None => Ok(None),
+        };
+        let saved = self.tolerate(saved)?;
         saved.flatten().map_or(Ok(()), |row| self.print(&Row::Saved(row)))?;
-        if let Some(hours) = &mut self.hours {
-            hours.write(since_1970()?)?;
-        }
-        let lost = self.sensor.lost()?;
-        if lost > 0 {
-            writeln!(io::stderr(), "note: {lost} bins were lost, since this program did not read them in time")?;
-        }
-        Ok(())
+        let unix = since_1970()?;
+        self.hours.as_mut().map_or(Ok(()), |hours| hours.write(unix))
     }
 
     fn report(&mut self, bursts: Vec<Burst>) -> Result<(), Trouble> {
@@ -322,27 +384,26 @@ impl Watch<'_> {
             if let Some(saver) = &mut self.saver {
                 saver.offer(&row, began, ended);
             }
-            self.count(|figures| figures.burst(&row))?;
+            self.count(|figures| figures.burst(&row));
             self.print(&Row::Burst(row))?;
         }
         Ok(())
     }
 
     /// Changes the figures that are kept.
-    fn count(&mut self, change: impl Fn(&mut Figures)) -> Result<(), Trouble> {
+    fn count(&mut self, change: impl Fn(&mut Figures)) {
         if let Some(metrics) = &self.metrics {
             metrics.count(&change);
         }
         if let Some(hours) = &mut self.hours {
-            change(hours.figures(since_1970()?)?);
+            change(hours.figures());
         }
-        Ok(())
     }
 
     fn report_waits(&mut self) -> Result<(), Trouble> {
         let Some(waits) = &mut self.waits else { return Ok(()) };
         let (ended, segments) = (waits.take()?, waits.segments()?);
-        self.count(|figures| figures.segments(segments))?;
+        self.count(|figures| figures.segments(segments));
         let now = monotonic()?;
         for wait in ended {
             let shown = |(address, port)| {
@@ -356,7 +417,7 @@ impl Watch<'_> {
                 peer: shown(wait.peer),
                 service: (wait.cgroup > 0).then(|| self.services.name(wait.cgroup, now)),
             };
-            self.count(|figures| figures.wait(&row))?;
+            self.count(|figures| figures.wait(&row));
             self.print(&Row::Wait(row))?;
         }
         Ok(())

@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
 
+use crate::device;
 use crate::trouble::Trouble;
 use crate::watch::row::SecondRow;
 
@@ -25,15 +25,10 @@ impl Counters {
     /// # Errors
     /// There is no such device, or the system hides its counters.
     pub fn read(device: &str) -> Result<Counters, Trouble> {
-        let folder = Path::new("/sys/class/net").join(device).join("statistics");
-        let own = |name: &str| -> Result<u64, Trouble> {
-            let text = fs::read_to_string(folder.join(name)).map_err(|error| {
-                Trouble::Input(format!("--interface {device}: {error}; `ip link` lists this machine's network devices"))
-            })?;
-            text.trim().parse().map_err(|_| Trouble::Environment(format!("{name} of {device}: `{text}`, not a number")))
-        };
-        let (bytes, packets, dropped) = (own("rx_bytes")?, own("rx_packets")?, own("rx_dropped")?);
-        let texts = ["/proc/net/snmp", "/proc/net/netstat"].map(fs::read_to_string);
+        let counters = device::counters(device)?;
+        let own = |name: &str| counters.iter().find(|(known, _)| *known == name).map_or(0, |(_, value)| *value);
+        let (bytes, packets, dropped) = (own("rx_bytes"), own("rx_packets"), own("rx_dropped"));
+        let texts = ["/proc/thread-self/net/snmp", "/proc/thread-self/net/netstat"].map(fs::read_to_string);
         let [snmp, netstat] = texts;
         Ok(Counters { bytes, packets, dropped, ..Counters::of_tcp(&(snmp? + &netstat?)) })
     }

@@ -100,6 +100,12 @@ pub struct Figures {
     pub duration: Powers,
     /// Waits of connections that send.
     pub waits: BTreeMap<Cause, Waited>,
+    /// Bins and waits for which the kernel's buffers had no space.
+    #[serde(default)]
+    pub lost: u64,
+    /// Files that could not be written.
+    #[serde(default)]
+    pub unwritten: u64,
     /// By service.
     #[serde(default)]
     pub services: BTreeMap<String, Served>,
@@ -158,6 +164,8 @@ impl Figures {
         self.burst_ms += other.burst_ms;
         self.fan_in.join(&other.fan_in);
         self.connections += other.connections;
+        self.lost += other.lost;
+        self.unwritten += other.unwritten;
         self.duration.join(&other.duration);
         for (cause, other) in &other.waits {
             let waited = self.waits.entry(*cause).or_default();

@@ -10,6 +10,8 @@ use fanin_proxy_observe::exposition::{Exporter, Family, HttpThread, Source, fami
 use fanin_proxy_observe::metrics::{Distribution, Native};
 use prometheus_client::metrics::MetricType;
 
+use crate::grants::{self, Counted};
+use crate::names::printable;
 use crate::trouble::Trouble;
 use crate::watch::figures::{DOUBLINGS, Figures, Powers};
 use crate::watch::row::Cause;
@@ -27,7 +29,7 @@ impl Metrics {
     /// # Errors
     /// The address is in use or not of this machine.
     pub fn start(device: &str, address: Option<SocketAddr>, collector: Option<&Uri>) -> Result<Metrics, Trouble> {
-        let page = Page { device: device.into(), figures: Arc::default() };
+        let page = Page { device: printable(device), figures: Arc::default() };
         let serve = |address| listen(address).and_then(|socket| HttpThread::start(socket, page.clone()));
         let server = address.map(serve).transpose().map_err(|error| Trouble::Input(format!("--{error}")))?;
         let exporter = collector.map(|collector| export(collector, page.clone())).transpose()?;
@@ -96,7 +98,7 @@ impl Source for Page {
             bytes.number(&labels, served.bytes as f64);
             waiting.number(&labels, served.wait_ms / 1e3);
         }
-        vec![
+        let mut families = vec![
             counter("fanin.watch.burst.bytes", "Bytes in bursts", figures.bytes as f64),
             counter("fanin.watch.burst.packets", "Packets in bursts", figures.packets as f64),
             counter("fanin.watch.burst.marked_packets", "Packets in bursts with the mark CE", figures.marks as f64),
@@ -115,14 +117,39 @@ impl Source for Page {
                 -DOUBLINGS,
                 figures.burst_ms / 1e3,
             ),
+            counter("fanin.watch.lost_events", "Bins and waits that the sensor lost", figures.lost as f64),
+            counter("fanin.watch.unwritten_files", "Files that could not be written", figures.unwritten as f64),
             segments,
             waits,
             waited,
             bursts,
             bytes,
             waiting,
-        ]
+        ];
+        families.extend(of_grants(&grants::counted()));
+        families
     }
+}
+
+/// Figures of granted windows at the devices of this machine that have them.
+fn of_grants(devices: &[Counted]) -> [Family; 5] {
+    type Figure = fn(&Counted) -> u64;
+    let figures: [(&str, &str, MetricType, Figure); 5] = [
+        ("waiting", "Connections that wait for a turn", MetricType::Gauge, |one| one.waiting.into()),
+        ("connections", "Connections in the table of granted windows", MetricType::Gauge, |one| one.connections),
+        ("refused_connections", "Connections that found the table full", MetricType::Counter, |one| one.full),
+        ("window_probes", "Probes of windows closed by grants", MetricType::Counter, |one| one.probes),
+        ("idle_waits", "Waits of 20 ms for a turn on an idle link", MetricType::Counter, |one| one.stalls),
+    ];
+    figures.map(|(name, help, kind, figure)| {
+        let mut one = family(&format!("fanin.grants.{name}"), help, kind);
+        for device in devices {
+            let number = device.device.to_string();
+            let name = device.name.as_deref().unwrap_or(&number);
+            one.number(&[("network.interface.name", name)], figure(device) as f64);
+        }
+        one
+    })
 }
 
 /// Value of OpenTelemetry's attribute `network.tcp.retransmit.type`, if segments are sent again.
@@ -173,10 +200,13 @@ mod tests {
         let page = Page { device: "eth0".into(), figures: Arc::default() };
         let names: Vec<String> = page.families().into_iter().map(|family| family.name.replace('.', "_")).collect();
         let words = dashboard.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
-        let asked: Vec<&str> =
-            words.filter(|word| word.starts_with("fanin_watch") || word.starts_with("system_network")).collect();
+        let asked: Vec<&str> = words
+            .filter(|word| {
+                ["fanin_watch_", "fanin_grants_", "system_network_"].iter().any(|start| word.starts_with(start))
+            })
+            .collect();
         assert!(asked.len() > names.len(), "{asked:?}");
-        let suffixes = ["_total", "_bucket", "_count"];
+        let suffixes = ["_total", "_bucket", "_count", ""];
         let is_there =
             |asked: &str| names.iter().any(|name| suffixes.iter().any(|suffix| *asked == format!("{name}{suffix}")));
         assert!(asked.iter().all(|asked| is_there(asked)), "{asked:?} of {names:?}");

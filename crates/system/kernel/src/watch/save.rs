@@ -11,6 +11,7 @@ use libbpf_rs::Object;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, Endianness, TsResolution};
 
+use crate::device;
 use crate::trouble::Trouble;
 use crate::watch::anonymous::Key;
 use crate::watch::heads::{self, Head};
@@ -48,17 +49,10 @@ struct Reading {
 }
 
 impl Reading {
-    fn take(at: Duration, device: &str) -> io::Result<Reading> {
-        let netstat = fs::read_to_string("/proc/net/netstat")?;
-        let mut counters: Vec<String> = Vec::new();
-        for entry in fs::read_dir(Path::new("/sys/class/net").join(device).join("statistics"))? {
-            let entry = entry?;
-            counters.push(format!(
-                "     {}: {}",
-                entry.file_name().display(),
-                fs::read_to_string(entry.path())?.trim()
-            ));
-        }
+    fn take(at: Duration, device: &str) -> Result<Reading, Trouble> {
+        let netstat = fs::read_to_string("/proc/thread-self/net/netstat")?;
+        let mut counters: Vec<String> =
+            device::counters(device)?.iter().map(|(name, value)| format!("     {name}: {value}")).collect();
         counters.sort();
         Ok(Reading { at, netstat, device: format!("NIC statistics:\n{}\n", counters.join("\n")) })
     }
@@ -166,14 +160,20 @@ impl Saver {
         };
         let (from_s, to_s) = (unix(heads.first(), pending.from), unix(heads.last(), pending.to));
         let capture = self.capture(heads).map_err(failed)?;
-        let files = [("packets.pcap", capture), ("netstat.txt", netstat.into()), ("device.txt", device.into())];
-        let mut names = Vec::new();
-        for (name, content) in files {
-            let path = folder.join(name);
-            write(&path, &content).map_err(failed)?;
-            names.push(path.display().to_string());
+        let files = [
+            ("packets.pcap", capture),
+            ("netstat.txt", netstat.into()),
+            ("device.txt", device.into()),
+            ("burst.json", row.into()),
+        ];
+        for (name, content) in &files {
+            // A part of a burst would be diagnosed as a whole one.
+            write(&folder.join(name), content).map_err(|error| {
+                let _ = fs::remove_dir_all(&folder);
+                failed(error)
+            })?;
         }
-        write(&folder.join("burst.json"), row.as_bytes()).map_err(failed)?;
+        let names = files[..3].iter().map(|(name, _)| folder.join(name).display().to_string()).collect();
         self.remove_oldest().map_err(failed)?;
         Ok(SavedRow { start_s: pending.row.start_s, files: names, packets, from_s, to_s })
     }

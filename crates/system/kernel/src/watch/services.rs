@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::cgroup::Cgroup;
+use crate::names::printable;
 use crate::watch::row::Receiver;
 use crate::watch::shares::Share;
 
@@ -62,7 +63,7 @@ fn paths(root: &Path) -> io::Result<BTreeMap<u64, String>> {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 let path = entry.path();
                 let below = path.strip_prefix(root).unwrap_or(&path);
-                found.insert(entry.ino(), format!("/{}", below.display()));
+                found.insert(entry.ino(), printable(&format!("/{}", below.display())));
                 open.push(path);
             }
         }

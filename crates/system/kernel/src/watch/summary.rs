@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use crate::names::printable;
 use crate::watch::figures::{Figures, PER_SECOND};
 use crate::watch::row::Cause;
 
@@ -120,7 +121,7 @@ fn line(group: &Group) -> String {
     let waiting: f64 = waits.values().map(|waited| waited.ms / 1e3).sum();
     format!(
         "{:<24} {bursts:>8} {:>8.1} {:>11} {:>11} {:>10.1} {resent:>10} {timeouts:>9} {waiting:>11.3}\n",
-        group.name,
+        printable(&group.name),
         *bursts as f64 / (group.watched_s / HOUR as f64).max(1e-9),
         fan_in.quantile(0.5),
         fan_in.quantile(0.99),
@@ -138,6 +139,7 @@ fn services(figures: &Figures) -> String {
     let mut text = format!("{:<48} {:>8} {:>11} {:>8} {:>11}\n", "service", "bursts", "MiB", "waits", "waiting s");
     for (name, served) in rows {
         let (mib, wait_s) = (served.bytes as f64 / f64::from(1 << 20), served.wait_ms / 1e3);
+        let name = printable(name);
         let _ = writeln!(text, "{name:<48} {:>8} {mib:>11.1} {:>8} {wait_s:>11.3}", served.bursts, served.waits);
     }
     text + "\n"

@@ -14,6 +14,9 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
 
 const FAMILY_IPV6: u16 = 10;
 
+/// Place of the number of lost waits among the object's variables (bpf/waits.bpf.c).
+const LOST: usize = 3;
+
 /// A wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
@@ -97,16 +100,29 @@ impl Waits {
         Ok(self.waits.try_iter().collect())
     }
 
+    /// Waits for which the ring buffer had no space.
+    ///
+    /// # Errors
+    /// The kernel refuses to show them.
+    pub fn lost(&self) -> Result<u64, Trouble> {
+        Ok(self.variables()?.get(LOST).copied().unwrap_or(0))
+    }
+
+    /// The object's variables, words in their order.
+    fn variables(&self) -> Result<Vec<u64>, Trouble> {
+        let variables = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
+        let variables = variables.ok_or_else(|| Trouble::Environment("the object has no variables".into()))?;
+        let bytes = variables.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(unloaded)?.unwrap_or_default();
+        Ok(bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)).collect())
+    }
+
     /// Segments sent again since the last call, by cause.
     ///
     /// # Errors
     /// The kernel refuses to show them.
     pub fn segments(&mut self) -> Result<[u64; 3], Trouble> {
-        let variables = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
-        let variables = variables.ok_or_else(|| Trouble::Environment("the object has no variables".into()))?;
-        let bytes = variables.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(unloaded)?.unwrap_or_default();
-        let (words, _) = bytes.as_chunks::<8>();
-        let now = std::array::from_fn(|cause| words.get(cause).map_or(0, |word| u64::from_ne_bytes(*word)));
+        let words = self.variables()?;
+        let now = std::array::from_fn(|cause| words.get(cause).copied().unwrap_or(0));
         let before = std::mem::replace(&mut self.segments, now);
         Ok(std::array::from_fn(|cause| now[cause].wrapping_sub(before[cause])))
     }
