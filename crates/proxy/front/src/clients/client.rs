@@ -20,8 +20,8 @@ const LEAST_KEYS: usize = 4;
 const MOST_KEYS: usize = 1024;
 /// Least change of a client's memory that is reported to its tenant.
 const WORTH_A_REPORT: usize = 4 << 10;
-/// Assumed mean for a client of a tenant without values so far: it may be the largest value.
-const FIRST_MEAN: usize = ENOUGH_ASKED / 16;
+/// Assumed mean for a client of a tenant without values so far.
+const FIRST_MEAN: usize = ENOUGH_ASKED / 64;
 
 /// A client's tenant, and the memory that was last reported to it.
 #[derive(Debug)]
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn key_limit_follows_value_sizes() {
         let (mut small, mut large) = (client(), client());
-        assert_eq!((small.keys_at_once(), large.keys_at_once()), (16, 16));
+        assert_eq!((small.keys_at_once(), large.keys_at_once()), (64, 64));
         small.has_seen(8, 800);
         large.has_seen(8, 8 << 20);
         assert_eq!((small.keys_at_once(), large.keys_at_once()), (MOST_KEYS, LEAST_KEYS));

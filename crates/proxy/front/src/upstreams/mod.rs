@@ -288,11 +288,9 @@ impl<S> Upstreams<S> {
         let mut servers = Vec::with_capacity(pool.servers.len());
         for (server, shared) in pool.servers.iter().zip(&state.servers) {
             let settings = server;
-            let stays = old.and_then(|old| {
-                let old = &self.pools[old];
-                let place = old.shared.settings.servers.iter().position(|other| other.is_same_server(server))?;
-                Some(old.server(place))
-            });
+            // Not by its address: it may have been removed and added again since this thread looked, and then has another state.
+            let is_it = |slot: &usize| Arc::ptr_eq(self.servers[*slot].state_of_all(), shared);
+            let stays = old.and_then(|old| self.pools[old].servers().iter().map(|slot| *slot as usize).find(is_it));
             let server = stays.unwrap_or_else(|| {
                 let pair = [
                     Server::shared(server, shared.clone(), self.thread),

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use super::session::{CHUNK, Session};
-use crate::budget::{RECORD, Work};
+use super::session::{CHUNK, Decoded, Session};
+use crate::budget::{RECORD, SILENT_LENGTH, SILENT_RECORD, Work};
 use crate::{Net, Outgoing, Received};
 use fanin_proxy_core::memory::Buffer;
 
@@ -13,6 +13,8 @@ pub const READ: usize = 256 << 10;
 const LONGEST_RECORD: usize = 128 << 10;
 /// Most records decoded at once. A message of a handshake may not be divided into more.
 const MOST_RECORDS: usize = 256;
+/// Most bytes that a record has beside its plaintext.
+const RECORD_GROWTH: usize = 32;
 /// Length of a record's header, whose last two bytes are the length of the rest.
 const RECORD_HEADER: usize = 5;
 /// Encoded bytes above which nothing more is encoded.
@@ -52,10 +54,13 @@ pub struct Piece {
 #[derive(Default)]
 pub struct Channel {
     pub session: Option<Session>,
-    /// Bytes of a header or of records. TLS has seen the first of them, and waits for more of the record; others are whole records for the
-    /// next read.
+    /// Bytes of a header or of records: those before `start` are done with. TLS has seen the first of the others, and waits for more of the
+    /// record or message; further ones are whole records for the next read.
     raw: Buffer,
+    start: usize,
     seen: usize,
+    /// Records to decode at once at least: those of a message that is divided into more than the budget permits.
+    least: usize,
     out: Outgoing,
     ended: bool,
     /// TLS has failed.
@@ -75,7 +80,7 @@ impl Channel {
 
     /// Whether whole records wait to be decoded.
     fn has_records(&self) -> bool {
-        self.seen < self.raw.len() && self.session.is_some()
+        self.start + self.seen < self.raw.len() && self.session.is_some()
     }
 
     /// Memory of its bytes.
@@ -88,7 +93,7 @@ impl Channel {
     /// # Errors
     /// The connection's error.
     pub fn begin<N: Net>(&mut self, io: &mut Io<'_, N>) -> io::Result<()> {
-        self.decode(io.shared, 0, 0, &mut [])?;
+        self.decode(io, &mut [], &mut [])?;
         self.flush(io)
     }
 
@@ -133,28 +138,73 @@ impl Channel {
             return Ok(Piece { plain: count, more, ended: count == 0 });
         }
         io.work.admit()?;
-        let there = self.raw.len();
-        let records = &mut io.shared.records;
-        records.resize(READ, 0);
-        // Plaintext is never longer than its records.
-        let (most, mut end, mut more) = (into.len(), there, true);
-        if !self.has_records() {
-            let room = records.len().min(most).saturating_sub(there);
-            if room == 0 || there > LONGEST_RECORD {
-                return Err(invalid("TLS: a record is too long"));
-            }
-            let received = io.work.read(io.net, io.socket, &mut records[there..there + room])?;
-            self.ended = received.count == 0;
-            (end, more) = (there + received.count, received.more);
-        }
-        records[..there].copy_from_slice(&self.raw);
-        let (length, count) = first_records(&records[..end], most);
-        io.work.budget.spend(io.work.account, RECORD * count as u64);
-        let decoded = self.decode(io.shared, length, end, into);
+        let received = if self.has_records() { self.decode_kept(io, into) } else { self.decode_new(io, into) };
         let flushed = self.flush(io);
-        let plain = decoded?;
+        let (plain, more) = received?;
         flushed?;
         Ok(Piece { plain, more: more || self.ended || self.has_records(), ended: self.ended })
+    }
+
+    /// Decodes records that were read before; returns the number of bytes of plaintext, and whether more may be there.
+    fn decode_kept<N: Net>(&mut self, io: &mut Io<'_, N>, into: &mut [u8]) -> io::Result<(usize, bool)> {
+        let mut raw = std::mem::take(&mut self.raw);
+        let start = self.start;
+        let decoded = raw.with(|raw| self.decode(io, &mut raw[start..], into));
+        self.start += decoded.as_ref().map_or(0, |decoded| decoded.used);
+        if self.start < raw.len() {
+            self.raw = raw;
+        } else {
+            // An idle connection has no buffer.
+            self.start = 0;
+        }
+        Ok((decoded?.plain, true))
+    }
+
+    /// Reads records and decodes them; returns the same.
+    fn decode_new<N: Net>(&mut self, io: &mut Io<'_, N>, into: &mut [u8]) -> io::Result<(usize, bool)> {
+        let mut records = std::mem::take(&mut io.shared.records);
+        let done = self.decode_into(io, &mut records, into);
+        io.shared.records = records;
+        done
+    }
+
+    fn decode_into<N: Net>(
+        &mut self,
+        io: &mut Io<'_, N>,
+        records: &mut Vec<u8>,
+        into: &mut [u8],
+    ) -> io::Result<(usize, bool)> {
+        let there = self.raw.len() - self.start;
+        records.resize(READ, 0);
+        // Plaintext is never longer than its records.
+        let room = records.len().min(into.len()).saturating_sub(there);
+        if room == 0 || there > LONGEST_RECORD {
+            return Err(invalid("TLS: a record is too long"));
+        }
+        let received = io.work.read(io.net, io.socket, &mut records[there..there + room])?;
+        self.ended = received.count == 0;
+        records[..there].copy_from_slice(&self.raw[self.start..]);
+        let records = &mut records[..there + received.count];
+        let decoded = self.decode(io, records, into)?;
+        let rest = &records[decoded.used..];
+        self.start = 0;
+        if rest.is_empty() {
+            self.raw = Buffer::default();
+        } else {
+            self.raw.clear();
+            self.raw.extend(rest);
+        }
+        Ok((decoded.plain, received.more))
+    }
+
+    /// Most records to decode now: as many as the budget of this iteration permits, whatever they contain. Messages of a handshake are few,
+    /// and counted on their own.
+    fn most_records<N: Net>(&self, io: &Io<'_, N>) -> usize {
+        if self.is_handshaking() {
+            return MOST_RECORDS;
+        }
+        let permitted = usize::try_from(io.work.left() / SILENT_RECORD).unwrap_or(MOST_RECORDS);
+        permitted.clamp(self.least.max(1), MOST_RECORDS)
     }
 
     /// Reads until something comes of it, or nothing more is there.
@@ -170,30 +220,28 @@ impl Channel {
         }
     }
 
-    /// Decodes the first `length` of the bytes that were read, with the earlier rest before them, and keeps the others up to `end`; returns
-    /// the number of bytes of plaintext.
-    fn decode(&mut self, shared: &mut Shared, length: usize, end: usize, into: &mut [u8]) -> io::Result<usize> {
-        let Some(session) = &mut self.session else { return Ok(0) };
-        let records = &mut shared.records[..end];
-        self.out.fill(|| std::mem::take(&mut shared.spare));
-        let decoded = session.decode(&mut records[..length], into, &mut self.out);
+    /// Decodes the first of these bytes.
+    fn decode<N: Net>(&mut self, io: &mut Io<'_, N>, bytes: &mut [u8], into: &mut [u8]) -> io::Result<Decoded> {
+        let (length, count) = first_records(bytes, into.len(), self.most_records(io));
+        let Some(session) = &mut self.session else { return Ok(Decoded::default()) };
+        let is_handshaking = session.is_handshaking();
+        self.out.fill(|| std::mem::take(&mut io.shared.spare));
+        let decoded = session.decode(&mut bytes[..length], into, &mut self.out);
         self.failed |= decoded.is_err();
         let decoded = decoded.map_err(failed)?;
         self.ended |= decoded.ended;
-        if length < end && decoded.used == 0 {
-            self.failed = true;
-            return Err(invalid("TLS: a message of the handshake has too many records"));
-        }
-        let rest = &records[decoded.used..];
+        io.work.spend(if is_handshaking { RECORD * count as u64 } else { work_of(&decoded, count) });
         self.seen = length - decoded.used;
-        if rest.is_empty() {
-            // An idle connection has no buffer.
-            self.raw = Buffer::default();
-        } else {
-            self.raw.clear();
-            self.raw.extend(rest);
+        self.least = 1;
+        if decoded.used == 0 && length < bytes.len() {
+            // A message of the handshake is divided into more records.
+            self.least = count + 1;
+            if count == MOST_RECORDS || count == 0 {
+                self.failed = true;
+                return Err(invalid("TLS: a message of the handshake has too many records"));
+            }
         }
-        Ok(decoded.plain)
+        Ok(decoded)
     }
 
     /// Appends a text to the output.
@@ -204,7 +252,9 @@ impl Channel {
         match &mut self.session {
             Some(_) if self.failed => Err(io::ErrorKind::ConnectionAborted.into()),
             Some(session) => {
-                let done = self.raw.with(|raw| session.encrypt(text, &mut raw[..self.seen], &mut self.out));
+                let done = self
+                    .raw
+                    .with(|raw| session.encrypt(text, &mut raw[self.start..self.start + self.seen], &mut self.out));
                 self.failed |= done.is_err();
                 done.map_err(failed)
             }
@@ -251,7 +301,7 @@ impl Channel {
     /// Tells the peer that this side ends, as far as that is possible at once.
     pub fn end<N: Net>(&mut self, io: &mut Io<'_, N>) {
         if let Some(session) = self.session.as_mut().filter(|_| !self.failed) {
-            let ended = self.raw.with(|raw| session.end(&mut raw[..self.seen], &mut self.out));
+            let ended = self.raw.with(|raw| session.end(&mut raw[self.start..self.start + self.seen], &mut self.out));
             if ended.is_ok() {
                 // The connection is closed anyway.
                 let _ = self.flush(io);
@@ -260,16 +310,24 @@ impl Channel {
     }
 }
 
-/// Length and number of the first records of these bytes: those to decode at once. If these are all whole records, an incomplete one at the
-/// end belongs to them.
-fn first_records(bytes: &[u8], most: usize) -> (usize, usize) {
+/// Work of these records after a handshake.
+fn work_of(decoded: &Decoded, count: usize) -> u64 {
+    let silent = count.saturating_sub(decoded.filled) as u64;
+    let length = decoded.used.saturating_sub(decoded.plain + RECORD_GROWTH * decoded.filled) as u64;
+    let silent_work = if silent == 0 { 0 } else { SILENT_RECORD * silent.max(length / SILENT_LENGTH) };
+    RECORD * decoded.filled as u64 + silent_work
+}
+
+/// Length and number of the first records of these bytes, at most this many, of which at most this much plaintext comes. If these are all whole
+/// records, an incomplete one at the end belongs to them.
+fn first_records(bytes: &[u8], most: usize, records: usize) -> (usize, usize) {
     let (mut at, mut count) = (0, 0);
     while let Some(&[_, _, _, high, low]) = bytes.get(at..at + RECORD_HEADER) {
         let end = at + RECORD_HEADER + usize::from(u16::from_be_bytes([high, low]));
         if end > bytes.len() {
             break;
         }
-        if count == MOST_RECORDS || end > most {
+        if count == records || end > most {
             return (at, count);
         }
         (at, count) = (end, count + 1);

@@ -35,8 +35,9 @@ pub enum Session {
 pub struct Decoded {
     /// Bytes of records that are done with.
     pub used: usize,
-    /// Bytes of plaintext.
+    /// Bytes of plaintext, and the number of records that had some.
     pub plain: usize,
+    pub filled: usize,
     /// Whether the peer has ended its side.
     pub ended: bool,
 }
@@ -162,6 +163,7 @@ fn decode<R: Records>(
                     let place = into.get_mut(done.plain..done.plain + record.payload.len());
                     place.ok_or(Error::PeerSentOversizedRecord)?.copy_from_slice(record.payload);
                     done.plain += record.payload.len();
+                    done.filled += usize::from(!record.payload.is_empty());
                     discard += record.discard;
                 }
             }

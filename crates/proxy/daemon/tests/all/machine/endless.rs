@@ -225,27 +225,84 @@ fn shake_hands(site: &mut Site, connection: usize, tls: &mut rustls::Connection)
     panic!("no end of the handshake");
 }
 
-#[test]
-fn clients_with_tls() {
-    let (folder, authority) = certificates::folder();
+/// Settings of clients that trust this authority, and the secrets of their sessions.
+fn client_config(authority: &certificates::Authority) -> (Arc<ClientConfig>, Arc<Secrets>) {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(authority.certificate.as_bytes()).unwrap()).unwrap();
     let secrets = Arc::new(Secrets::default());
     let builder = ClientConfig::builder_with_provider(provider()).with_protocol_versions(&[&rustls::version::TLS13]);
     let mut config = builder.unwrap().with_root_certificates(roots).with_no_client_auth();
     config.key_log = secrets.clone();
+    (Arc::new(config), secrets)
+}
+
+#[test]
+fn clients_that_shake_hands() {
+    let (folder, authority) = certificates::folder();
+    let (config, _) = client_config(&authority);
+    let second =
+        pool("tls = { certificate = \"front.pem\", key = \"front-key.pem\" }\n").replace("127.0.0.1", "127.0.0.2");
+    let mut site = Site::front(folder.path(), &format!("{}{second}", pool("")));
+    let clients: Vec<usize> = (0..50).map(|_| site.world.borrow_mut().client_of(1, usize::MAX / 2)).collect();
+    let other = site.world.borrow_mut().client(usize::MAX / 2);
+    site.turn();
+    for client in &clients {
+        let mut tls = ClientConnection::new(config.clone(), "127.0.0.1".try_into().unwrap()).unwrap();
+        let mut hello = Vec::new();
+        tls.write_tls(&mut hello).unwrap();
+        site.send(*client, &hello);
+    }
+    let mut greeted = 0;
+    for _ in 0..50 / 4 {
+        site.send(other, b"mn\r\n");
+        site.turn();
+        let answered = clients.iter().filter(|client| !site.said(**client).is_empty()).count();
+        assert!((1..=4).contains(&answered), "{answered} handshakes in an iteration");
+        assert_eq!(site.said(other), b"MN\r\n");
+        greeted += answered;
+    }
+    assert_eq!(greeted, 48);
+}
+
+/// A client with TLS that sends key updates without end.
+fn flooding_client(site: &mut Site, config: &Arc<ClientConfig>, secrets: &Arc<Secrets>) -> usize {
+    let client = site.world.borrow_mut().client_of(1, usize::MAX / 2);
+    let mut tls = ClientConnection::new(config.clone(), "127.0.0.1".try_into().unwrap()).unwrap().into();
+    secrets.0.lock().unwrap().clear();
+    shake_hands(site, client, &mut tls);
+    let mut updates = secrets.updates("CLIENT_TRAFFIC_SECRET_0");
+    site.floods(client, move |inbox| updates.more(inbox));
+    client
+}
+
+#[test]
+fn clients_with_tls() {
+    let (folder, authority) = certificates::folder();
+    let (config, secrets) = client_config(&authority);
     fs::write(folder.path().join("users"), "ann:secret\n").unwrap();
     let second = pool("auth = \"users\"\ntls = { certificate = \"front.pem\", key = \"front-key.pem\" }\n");
     let second = second.replace("127.0.0.1", "127.0.0.2");
     let mut site = Site::front(folder.path(), &format!("{}{second}", pool("")));
-    let client = site.world.borrow_mut().client_of(1, usize::MAX / 2);
-    let name = "127.0.0.1".try_into().unwrap();
-    let mut tls = ClientConnection::new(Arc::new(config), name).unwrap().into();
-    shake_hands(&mut site, client, &mut tls);
-    let mut updates = secrets.updates("CLIENT_TRAFFIC_SECRET_0");
-    site.floods(client, move |inbox| updates.more(inbox));
+    let client = flooding_client(&mut site, &config, &secrets);
     site.serves_others("key updates of a client");
     assert!(!site.is_closed(client), "the records are valid");
+    // A connection has 2 ms of work in an iteration, and a tenant 8 ms; a key update takes some 10 us and has 27 B.
+    let read = |site: &mut Site, turns: usize| {
+        let reads = (0..turns).map(|_| {
+            site.turn();
+            site.world.borrow().read
+        });
+        reads.sum::<usize>()
+    };
+    let of_one = read(&mut site, 400);
+    assert!((400 * 32 * 27..400 * 64 * 27 + (256 << 10)).contains(&of_one), "{of_one} bytes");
+    for _ in 0..63 {
+        flooding_client(&mut site, &config, &secrets);
+    }
+    read(&mut site, 64);
+    let of_all = read(&mut site, 50);
+    assert!(of_all < 50 * 256 * 27 + (256 << 10), "{of_all} bytes");
+    site.serves_others("key updates of 64 clients");
 }
 
 /// The end of a server with TLS.

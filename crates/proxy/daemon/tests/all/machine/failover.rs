@@ -514,7 +514,7 @@ impl Case {
 
 /// Number of responses.
 fn responses(text: &str) -> usize {
-    let is_part = |line: &&str| line.starts_with("VALUE ") || line.contains('/');
+    let is_part = |line: &&str| line.is_empty() || line.starts_with("VALUE ") || line.contains('/');
     text.lines().filter(|line| !is_part(line)).count()
 }
 

@@ -11,7 +11,7 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConnection, HandshakeKind};
 
 use crate::certificates::{Authority, EXPIRED, Identity, VALID, client, client_config, folder, open, server};
-use crate::support::{Client, EVENT_LOOP, Manner, Server, connect, front, now, value, wait_until};
+use crate::support::{Client, EVENT_LOOP, Manner, Server, connect, front, value, wait_until};
 
 const TLS: &str = "tls = { certificate = \"front.pem\", key = \"front-key.pem\" }";
 
@@ -245,8 +245,9 @@ fn handshake_works_in_single_bytes() {
     }
 }
 
+/// `machine/endless.rs` counts how many there are in a loop iteration.
 #[test]
-fn flood_of_handshakes_delays_nobody() {
+fn flood_of_handshakes_keeps_nobody_away() {
     let ((folder, authority), server) = (folder(), Server::start());
     let front = front(folder.path(), &[format!("{}{TLS}", servers(server.address)), servers(server.address)]);
     let mut plain = Client::to(address(&front, 1));
@@ -257,11 +258,7 @@ fn flood_of_handshakes_delays_nobody() {
     for client in &mut clients {
         client.conn.write_tls(&mut client.sock).unwrap();
     }
-    let begun = now();
     assert_eq!(plain.get(&["a".to_owned()]).0, ["a"]);
-    let took = begun.elapsed();
-    // A busy machine may be slow, but the handshakes are not first.
-    assert!(took < Duration::from_secs(1) || plain.figure("tls_handshakes") < 200, "{took:?}");
     for client in clients {
         assert_eq!(answer(&mut Client(BufReader::new(client))).as_deref(), Some("MN"));
     }

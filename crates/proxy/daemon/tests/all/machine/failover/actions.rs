@@ -156,7 +156,15 @@ impl Operated {
                 return;
             }
         }
-        panic!("it does not settle: {:?}", case.shared.phases(0));
+        let of = |client: &Client| match &client.waits {
+            Some((Waits::Read(keys), _)) => format!("reads {} keys", keys.len()),
+            Some((Waits::Written(key, ..), _)) => format!("writes {key}"),
+            Some((Waits::Flushed(_), _)) => "flushes".to_owned(),
+            None => "has everything".to_owned(),
+        };
+        let clients: Vec<String> = case.threads.iter().flat_map(|thread| &thread.clients).map(of).collect();
+        let owed: Vec<_> = case.servers.iter().map(|server| (server.late.len(), server.ending.len())).collect();
+        panic!("it does not settle: {:?}, {clients:?}, late and ending requests {owed:?}", case.shared.phases(0));
     }
 
     /// A server fails, and is replaced if the settings say so.

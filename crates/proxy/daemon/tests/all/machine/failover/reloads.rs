@@ -134,3 +134,20 @@ fn server_that_is_away_at_a_reload_returns_without_old_values() {
         }
     }
 }
+
+/// Two reloads between two looks of a thread: the server has a new state, which all threads use.
+#[test]
+fn server_that_is_removed_and_added_again_can_leave() {
+    let list = &lists()[0];
+    for setting in [NEXT, REPLICAS] {
+        let mut case = Case::with(0, &settings(list, setting), None);
+        case.writes(0, 0);
+        let server = case.servers_of_keys()[0];
+        let others: Vec<String> =
+            list.iter().enumerate().filter(|(of, _)| *of != server).map(|(_, one)| one.clone()).collect();
+        case.reloads(&others, setting);
+        case.reloads(list, setting);
+        case.loses(server);
+        case.ends();
+    }
+}
