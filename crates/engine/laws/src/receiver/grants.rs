@@ -50,7 +50,7 @@ const FIRST: u32 = 10;
 const ALONE: u64 = 3;
 /// The shortest time after which an idle link gives turns: hosts' timers and clocks are no more exact.
 const LEAST_PAUSE: Time = Time::from_micros(200);
-/// Responses whose sizes make up what a new connection expects.
+/// Responses from whose sizes a new connection's expected size is taken.
 const USUAL: u32 = 64;
 /// The largest grant, as that of a window with the largest scale.
 const MOST: u64 = 1 << 30;

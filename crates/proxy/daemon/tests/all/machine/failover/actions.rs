@@ -21,7 +21,7 @@ struct Pool {
     timeout: u64,
     placement: &'static str,
     hash: &'static str,
-    /// Settings that change neither where keys are nor what happens when a server fails.
+    /// Settings that change neither the places of keys nor failover.
     more: &'static str,
     /// Whether there is a second pool.
     second: bool,
