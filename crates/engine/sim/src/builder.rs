@@ -21,10 +21,10 @@ use crate::simulation::{Simulation, broken};
 use crate::tap::{Tap, TapPoint};
 use crate::world::World;
 
-/// Bytes of memory per host with its links, and per connection with its two endpoints.
+/// Bytes of memory per host with its links.
 pub const HOST_BYTES: f64 = 600.0;
-/// The same per open connection.
-pub const CONNECTION_BYTES: f64 = 1_200.0;
+/// Bytes per open connection that packets touch.
+const CONNECTION_BYTES: f64 = 1_200.0;
 /// Bytes that fit in a nearby cache. A run whose packets touch more uses prefetching.
 const NEAR: f64 = 2e6;
 

@@ -52,7 +52,7 @@ mod ticks;
 mod turns;
 mod world;
 
-pub use builder::{Builder, CONNECTION_BYTES, HOST_BYTES};
+pub use builder::{Builder, HOST_BYTES};
 pub use engine::Reached;
 pub use event::PauseFrame;
 pub use fanin_driver::{

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::time::Duration;
 
 use fanin_lab::Runner;
@@ -84,11 +85,24 @@ fn of<'a>(
     forecast
 }
 
-/// Bytes of memory available to this program: free memory, limited by its control group. `None` if the system does not say.
+/// Bytes of memory available to this program: free memory, limited by its control groups and by its limit of address space. `None` if the
+/// system does not say.
 pub fn free_memory() -> Option<u64> {
     let info = fs::read_to_string("/proc/meminfo").ok()?;
     let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let free = line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.saturating_mul(1024);
-    let group = fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|most| most.trim().parse().ok());
-    Some(group.map_or(free, |most: u64| most.min(free)))
+    let groups = fs::read_to_string("/proc/self/cgroup").ok();
+    let own = groups.as_deref().and_then(|text| text.lines().find_map(|line| line.strip_prefix("0::/"))).unwrap_or("");
+    let folder = Path::new("/sys/fs/cgroup").join(own);
+    let limits = folder.ancestors().take_while(|folder| folder.starts_with("/sys/fs/cgroup"));
+    let groups = limits.filter_map(|folder| fs::read_to_string(folder.join("memory.max")).ok()?.trim().parse().ok());
+    Some(groups.chain(free_addresses()).fold(free, u64::min))
+}
+
+/// Bytes of address space that this program may still use (`ulimit -v`); `None` without a limit.
+fn free_addresses() -> Option<u64> {
+    let (limits, used) = (fs::read_to_string("/proc/self/limits").ok()?, fs::read_to_string("/proc/self/status").ok()?);
+    let most = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?.split_whitespace().next()?;
+    let used = used.lines().find_map(|line| line.strip_prefix("VmSize:"))?.split_whitespace().next()?;
+    Some(most.parse::<u64>().ok()?.saturating_sub(used.parse::<u64>().ok()?.saturating_mul(1024)))
 }

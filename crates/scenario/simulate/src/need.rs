@@ -3,7 +3,7 @@
 
 use std::mem::size_of;
 
-use fanin_sim::{CONNECTION_BYTES, HOST_BYTES, Reached};
+use fanin_sim::{HOST_BYTES, Reached};
 use fanin_spec::{HostId, Memory, Need, RunSpec, Scheme, Settings};
 use fanin_tables::FlowRow;
 
@@ -26,7 +26,8 @@ pub fn need(scheme: &Scheme, settings: &Settings) -> Need {
     let memory = |rows: f64, open: f64, over: f64, held: f64| {
         let rows = rows * size_of::<FlowRow>() as f64;
         // At the end the rows exist twice.
-        let working = volume.hosts * HOST_BYTES + open * CONNECTION_BYTES + over * OVER + held + 2.0 * rows;
+        let working =
+            volume.hosts * HOST_BYTES + open * scheme.transport.connection_bytes() + over * OVER + held + 2.0 * rows;
         Memory { working, kept: 2.0 * size_of::<RunSpec>() as f64 + lists as f64 + rows }
     };
     let [begins_with, ends_with] = volume.held;

@@ -85,3 +85,30 @@ fn estimates_mapreduce_memory() {
         assert!(foreseen <= held && held <= 1.5 * foreseen, "{foreseen} bytes foreseen, {held} held");
     }
 }
+
+#[test]
+fn estimates_memory_of_connections_over_every_transport() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let switches = [("newreno", "buffer"), ("dcqcn", "shared_buffer"), ("hpcc", "shared_buffer"), ("nscc", "buffer")];
+    for (scheme, memory) in switches {
+        for (kind, hosts) in [("shuffle", 80), ("shuffle", 130), ("all-to-all", 90), ("all-to-all", 120)] {
+            let text = format!(
+                "schemes = [\"{scheme}\"]\n[switch]\n{memory} = \"100 MB\"\n[workload]\nkind = \"{kind}\"\nfragment = \"1 KB\"\n\
+                 queries = 1\n"
+            );
+            let spec = spec(&text, hosts, 1);
+            let region = Region::new(ALLOCATOR);
+            let mut simulation = begin(&spec);
+            simulation.until(Time::NEVER);
+            // At the end, the rows exist twice.
+            let rows = f64::from(hosts * (hosts + 1)) * size_of::<FlowRow>() as f64;
+            let held = held(&region) as f64 + rows;
+            let foreseen = fanin_simulate::need(&spec.scheme, &spec.settings).least.working;
+            let share = held / foreseen;
+            assert!(
+                (0.89..=1.11).contains(&share),
+                "{scheme}, {kind} of {hosts}: {held} B held, {foreseen} B foreseen"
+            );
+        }
+    }
+}

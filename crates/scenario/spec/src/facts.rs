@@ -32,6 +32,8 @@ pub(crate) struct Moves {
     pub flows: f64,
     /// Payload.
     pub bytes: f64,
+    /// Connections that are open at once, if known.
+    pub open: f64,
     /// Random draws before the start.
     pub draws: f64,
     /// Bytes of memory that the workload uses at its start and by its end.

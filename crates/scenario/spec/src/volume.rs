@@ -61,7 +61,7 @@ impl Settings {
     pub fn volume(&self, scheme: &Scheme) -> Volume {
         let (w, facts) = (&self.workload, self.workload.kind.facts());
         let (n, hosts) = (f64::from(self.servers()) * f64::from(self.clients()), f64::from(self.hosts()));
-        let Moves { flows, bytes, draws, held } = (facts.moves)(self);
+        let Moves { flows, bytes, open, draws, held } = (facts.moves)(self);
         let lasts = self.lasts(bytes);
         let (payload, frame) = (self.packets(scheme).payload.0 as f64, self.wire_packet(scheme) as f64);
         let packets_of = |flows: f64, bytes: f64| flows.max(bytes / payload);
@@ -69,7 +69,7 @@ impl Settings {
         let mut volume = Volume {
             hosts,
             connections: flows,
-            open: 0.0,
+            open,
             rows: flows,
             least_rows: flows,
             packets: packets_of(flows, bytes),

@@ -34,6 +34,11 @@ impl Transport {
         self.properties().packet_s()
     }
 
+    /// Bytes of memory of an open connection with its two ends.
+    pub fn connection_bytes(self) -> f64 {
+        self.properties().connection_bytes()
+    }
+
     /// Capacity of the queue of a switch's port without an override.
     pub fn port_buffer(self, s: &Settings) -> QueueSize {
         self.properties().port_buffer(s)

@@ -26,6 +26,8 @@ pub(crate) trait Properties {
 
     fn packet_s(&self) -> f64;
 
+    fn connection_bytes(&self) -> f64;
+
     /// Why it does not use a key; `None` if it does.
     fn ignores(&self, s: &Settings, path: &str) -> Option<&'static str>;
 

@@ -84,6 +84,11 @@ impl Properties for RateBased {
         0.25e-6
     }
 
+    /// HPCC remembers each port's last report.
+    fn connection_bytes(&self) -> f64 {
+        if *self == RateBased::Hpcc { 2_240.0 } else { 1_465.0 }
+    }
+
     fn ignores(&self, s: &Settings, path: &str) -> Option<&'static str> {
         match path {
             "pfc.enabled" => None,

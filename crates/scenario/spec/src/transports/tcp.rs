@@ -46,6 +46,10 @@ impl Properties for Tcp {
         0.1e-6
     }
 
+    fn connection_bytes(&self) -> f64 {
+        1_225.0
+    }
+
     fn ignores(&self, s: &Settings, path: &str) -> Option<&'static str> {
         match path {
             "switch.alpha" | "switch.reserved" | "switch.headroom" if s.has_classes() => {

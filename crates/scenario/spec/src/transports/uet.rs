@@ -67,6 +67,11 @@ impl Properties for TrimBased {
         0.4e-6
     }
 
+    /// With a record of each packet under way.
+    fn connection_bytes(&self) -> f64 {
+        1_855.0
+    }
+
     fn ignores(&self, _s: &Settings, path: &str) -> Option<&'static str> {
         match path {
             "switch.alpha" | "switch.reserved" | "switch.headroom" => {

@@ -18,7 +18,7 @@ pub(super) const FACTS: Facts = Facts {
                 (flows, flows * s.answer(s.servers(), 0).0 as f64)
             }
         };
-        Moves { flows: flows * all, bytes: bytes * all, ..Moves::default() }
+        Moves { flows: flows * all, bytes: bytes * all, open: flows, ..Moves::default() }
     },
     says: |s, swept| {
         let of = match (&s.inputs.matrix, s.workload.fragment.0) {

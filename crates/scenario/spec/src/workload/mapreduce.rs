@@ -25,6 +25,7 @@ fn moves(s: &Settings) -> Moves {
     Moves {
         flows: fetches * (nodes - 1.0) / nodes + reduces * replicas,
         bytes: m.input.0 as f64 * (1.0 + replicas),
+        open: 0.0,
         draws: fetches,
         held: [fetches * FETCH + splits + tasks, fetches * DISK_JOB],
     }

@@ -10,7 +10,10 @@ pub(super) const FACTS: Facts = Facts {
     moves: |s| {
         let hosts = f64::from(s.hosts());
         let flows = hosts * f64::from(s.servers()) * s.workload.pairs.as_f64();
-        Moves { flows, bytes: flows * s.answer(s.servers(), 0).0 as f64, draws: hosts * hosts, ..Moves::default() }
+        let bytes = flows * s.answer(s.servers(), 0).0 as f64;
+        // All begin within the jitter, and end only as the network carries their bytes.
+        let overlap = s.workload.start_jitter.as_secs_f64() < 8.0 * bytes / s.line_rate() as f64;
+        Moves { flows, bytes, open: if overlap { flows } else { 0.0 }, draws: hosts * hosts, ..Moves::default() }
     },
     says,
     check: |s| match s.workload.pairs.in_q(32) {
