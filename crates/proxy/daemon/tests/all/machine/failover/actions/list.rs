@@ -124,10 +124,15 @@ pub const ACTIONS: &[Action] = &[
         "a new process fails to take over",
         &[
             "a new process fails to take over",
+            "a new process waits to take over",
             "A new process dies while it takes over",
             "the limit of open files is low",
         ],
-        Tested(&["goes_on_if_the_new_process_fails", "refuses_another_version_of_the_protocol"]),
+        Tested(&[
+            "goes_on_if_the_new_process_fails",
+            "waits_for_a_server_that_is_away",
+            "refuses_another_version_of_the_protocol",
+        ]),
     ),
     action(
         "the front end stops",
