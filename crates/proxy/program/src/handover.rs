@@ -25,6 +25,8 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Starts the proxy in place of the running one, as soon as that can hand over. `read` reads the settings again when the running one has
 /// paused its plans.
 pub fn take_over(settings: &Settings, read: impl Fn() -> Result<Settings, Failure>) -> Result<Running, Failure> {
+    let failed = |error| Failure::Environment(format!("cannot take over from the running proxy: {error}"));
+    messages::install(&settings.messages).map_err(failed)?;
     let mut waits_for = String::new();
     loop {
         match try_take_over(settings, &read)? {
@@ -37,9 +39,7 @@ pub fn take_over(settings: &Settings, read: impl Fn() -> Result<Settings, Failur
                 }
                 std::thread::sleep(RETRY);
             }
-            Err(error) => {
-                return Err(Failure::Environment(format!("cannot take over from the running proxy: {error}")));
-            }
+            Err(error) => return Err(failed(error)),
         }
     }
 }
