@@ -157,7 +157,7 @@ impl Folder {
     }
 }
 
-/// What a process sees of a folder.
+/// Owner and permissions of a folder.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     user: u32,

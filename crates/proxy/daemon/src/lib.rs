@@ -36,4 +36,4 @@ pub use fanin_proxy_migration::rollout::{Rollout, Status};
 pub use running::agent::{RunningAgent, start as start_agent};
 pub use running::coordinator::check_plans;
 pub use running::take_over::Predecessor;
-pub use running::{Running, control, start};
+pub use running::{Running, control, start, warnings};

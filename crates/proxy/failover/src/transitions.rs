@@ -168,6 +168,13 @@ impl Failover {
         leaves == Some(true)
     }
 
+    /// Servers that are not up, or are about to leave: only this process knows which keys change meanwhile.
+    pub fn unsettled(&self) -> Vec<usize> {
+        let state = self.state();
+        let is_up = |server: usize| state.current.phase(server) == Phase::Up && !state.changes[server].failed;
+        (0..self.servers.len()).filter(|server| !is_up(*server)).collect()
+    }
+
     /// Servers that are away and have not answered since.
     pub fn silent(&self) -> Vec<usize> {
         let state = self.state();

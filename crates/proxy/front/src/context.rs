@@ -19,8 +19,9 @@ pub const READ: usize = 256 << 10;
 /// Network, time and random numbers of a thread, and the state that threads share.
 pub struct Context<N> {
     pub net: N,
-    /// Time of the loop iteration.
+    /// Time of the loop iteration, and of the previous one: all that had come by then has been read.
     pub now: Nanos,
+    pub polled: Nanos,
     /// Number of the thread.
     pub thread: usize,
     pub counters: Arc<Counters>,
@@ -32,7 +33,7 @@ impl<N: Net> Context<N> {
     /// The context of the `thread`th thread. The seed must be unpredictable.
     pub fn new(net: N, thread: usize, shared: Arc<Shared>, seed: [u8; 32]) -> Context<N> {
         let counters = shared.threads[thread].clone();
-        Context { net, now: 0, thread, counters, shared, random: StdRng::from_seed(seed) }
+        Context { net, now: 0, polled: 0, thread, counters, shared, random: StdRng::from_seed(seed) }
     }
 
     /// A random number.

@@ -111,7 +111,7 @@ impl<N: Net> Front<N> {
 
     /// Runs one iteration: handles events and what follows from them. Returns how long to sleep, so that more events are handled together.
     pub fn turn(&mut self, now: Nanos, events: impl Iterator<Item = Event>) -> Nanos {
-        self.context.now = now;
+        self.context.polled = std::mem::replace(&mut self.context.now, now);
         self.context.net.begin_turn(now);
         self.context.counters.turns.add(1);
         let before = self.asked();

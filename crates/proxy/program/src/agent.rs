@@ -10,7 +10,7 @@ use sd_notify::NotifyState;
 use crate::arguments::AgentArguments;
 use crate::failure::Failure;
 use crate::program::Program;
-use crate::service::{read_file, tell_systemd};
+use crate::service::{read_file, show_messages, tell_systemd};
 use crate::stop;
 
 /// Polling interval for signals.
@@ -25,6 +25,7 @@ pub fn agent(arguments: &AgentArguments, program: &dyn Program) -> Result<(), Fa
     let settings = AgentSettings::of_file(&arguments.config.display().to_string(), &text)
         .map_err(|problem| Failure::Input(problem.to_string()))?;
     if arguments.check {
+        show_messages(&settings.messages)?;
         settings.warnings.iter().for_each(|warning| messages::warning(&warning.to_string()));
         return program.say(&format!("configuration OK: {}\n", summary(&settings)));
     }

@@ -14,13 +14,15 @@ use signal_hook::consts::SIGHUP;
 use crate::arguments::FrontArguments;
 use crate::failure::Failure;
 use crate::program::Program;
-use crate::service::{places, read_file, tell_systemd};
+use crate::service::{places, read_file, show_messages, tell_systemd};
 use crate::{handover, signals, stop};
 
 /// Whether a reload was requested by a signal.
 static RELOAD: AtomicBool = AtomicBool::new(false);
 /// Polling interval for signals.
 const LOOK: Duration = Duration::from_millis(50);
+/// Why `fanin-proxy` does not predict.
+const NO_SIMULATOR: &str = "this program has no simulator; `fanin front` has";
 /// Attempts to reach a proxy: one that has just started accepts clients before it accepts commands.
 const TRIES: u32 = 10;
 
@@ -42,7 +44,7 @@ pub fn front(arguments: &FrontArguments, program: &dyn Program) -> Result<(), Fa
         return say(&diff(&settings, old.as_deref(), &name.display().to_string(), &text)?);
     }
     if arguments.check {
-        return say(&check(&settings)?);
+        return say(&check(&settings, program)?);
     }
     run(arguments, &settings, text, program)
 }
@@ -103,16 +105,25 @@ fn run(
 
 /// Begins to predict incast, if a pool wants that.
 fn predict_incast(running: &mut Running, program: &dyn Program) {
-    if running.settings().pools.iter().all(|pool| pool.incast.is_none()) {
+    if !predicts_incast(running.settings()) {
         return;
     }
     let predicts = match program.predictor() {
         Some(predictor) => running.predict_with(predictor).map_err(|error| error.to_string()),
-        None => Err("this program has no simulator; `fanin front` has".into()),
+        None => Err(NO_SIMULATOR.into()),
     };
     if let Err(why) = predicts {
-        messages::warning(&format!("incast is not predicted: {why}"));
+        warn_of_incast(&why);
     }
+}
+
+/// Whether a pool wants predictions.
+fn predicts_incast(settings: &Settings) -> bool {
+    settings.pools.iter().any(|pool| pool.incast.is_some())
+}
+
+fn warn_of_incast(why: &str) {
+    messages::warning(&format!("incast is not predicted: {why}"));
 }
 
 fn listen_for_orders(orders: &mut Orders, running: &Running) {
@@ -179,8 +190,12 @@ fn order(settings: &Settings, command: Command) -> Result<Result<String, String>
 }
 
 /// Checks the settings and the plans, and describes them.
-fn check(settings: &Settings) -> Result<String, Failure> {
-    settings.warnings.iter().for_each(|warning| messages::warning(&warning.to_string()));
+fn check(settings: &Settings, program: &dyn Program) -> Result<String, Failure> {
+    show_messages(&settings.messages)?;
+    fanin_daemon::warnings(settings).iter().for_each(|warning| messages::warning(warning));
+    if predicts_incast(settings) && program.predictor().is_none() {
+        warn_of_incast(NO_SIMULATOR);
+    }
     fanin_daemon::check_plans(settings).map_err(|problem| Failure::Input(problem.to_string()))?;
     let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
     let mut text = format!(

@@ -1,5 +1,6 @@
 //! Hand-over of a running proxy to a new process: by `--take-over`, or by SIGUSR2, which makes the running one start its successor.
 
+use std::io::ErrorKind;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -16,19 +17,49 @@ use crate::{signals, stop};
 
 /// Whether a successor was requested by a signal.
 static SUCCESSOR: AtomicBool = AtomicBool::new(false);
+/// Time between two attempts to take over.
+const RETRY: Duration = Duration::from_millis(250);
 /// Polling interval for the end of the threads.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Starts the proxy in place of the running one. `read` reads the settings again when the running one has paused its plans.
-pub fn take_over(settings: &Settings, read: impl FnOnce() -> Result<Settings, Failure>) -> Result<Running, Failure> {
-    let failed =
-        |error: std::io::Error| Failure::Environment(format!("cannot take over from the running proxy: {error}"));
-    let predecessor = Predecessor::find(&settings.listens()).map_err(failed)?.ok_or_else(|| {
-        let places = places(settings);
-        Failure::Input(format!("no proxy is running at {places}; start this one without --take-over"))
-    })?;
-    predecessor.pause(settings).map_err(failed)?;
-    predecessor.start(&read()?).map_err(failed)
+/// Starts the proxy in place of the running one, as soon as that can hand over. `read` reads the settings again when the running one has
+/// paused its plans.
+pub fn take_over(settings: &Settings, read: impl Fn() -> Result<Settings, Failure>) -> Result<Running, Failure> {
+    let failed = |error| Failure::Environment(format!("cannot take over from the running proxy: {error}"));
+    messages::install(&settings.messages).map_err(failed)?;
+    let mut waits_for = String::new();
+    loop {
+        match try_take_over(settings, &read)? {
+            Ok(running) => return Ok(running),
+            Err(error) if error.kind() == ErrorKind::ResourceBusy && !stop::has_stopped() => {
+                let why = error.to_string();
+                if why != waits_for {
+                    messages::tell(&format!("waiting to take over: {why}"));
+                    waits_for = why;
+                }
+                std::thread::sleep(RETRY);
+            }
+            Err(error) => return Err(failed(error)),
+        }
+    }
+}
+
+fn try_take_over(
+    settings: &Settings,
+    read: impl Fn() -> Result<Settings, Failure>,
+) -> Result<std::io::Result<Running>, Failure> {
+    let predecessor = match Predecessor::find(&settings.listens()) {
+        Ok(Some(predecessor)) => predecessor,
+        Ok(None) => {
+            let places = places(settings);
+            return Err(Failure::Input(format!("no proxy is running at {places}; start this one without --take-over")));
+        }
+        Err(error) => return Ok(Err(error)),
+    };
+    if let Err(error) = predecessor.pause(settings) {
+        return Ok(Err(error));
+    }
+    Ok(predecessor.start(&read()?))
 }
 
 /// Hands over to the process at the other end; returns whether it has taken over.
@@ -40,7 +71,10 @@ pub fn hand_over(running: &mut Running, to: UnixStream, orders: &mut Orders) -> 
         tell_systemd(&[NotifyState::MainPid(process.unsigned_abs())]);
     };
     let handed_over = running.hand_over(to, release);
-    if let Err(error) = &handed_over {
+    // The other process says for what it waits.
+    if let Err(error) = &handed_over
+        && error.kind() != ErrorKind::ResourceBusy
+    {
         messages::warning(&format!("no hand-over, this proxy goes on: {error}"));
     }
     handed_over.is_ok()

@@ -216,6 +216,19 @@ impl Shared {
         })
     }
 
+    /// Servers that are not in use, or are about to leave, as `POOL: SERVER`: until they are back, only this process knows which keys must be
+    /// deleted there.
+    pub fn unsettled_servers(&self) -> Vec<String> {
+        let edition = self.edition();
+        let of_pool = |pool: &Arc<PoolState>| {
+            let numbers = pool.failover.as_ref().map_or_else(Vec::new, |failover| failover.unsettled());
+            let name =
+                |number: usize| format!("{}: {}", pool.settings.name, pool.settings.servers[number].weighted.name);
+            numbers.into_iter().map(name).collect::<Vec<_>>()
+        };
+        edition.pools.iter().flat_map(of_pool).collect()
+    }
+
     /// Number of changes of pools' members.
     pub fn members_number(&self) -> u64 {
         self.members.load(SeqCst)

@@ -25,7 +25,7 @@ impl Running {
     /// one of both can have; it gets the number of the new process. Wait for the end of the threads then.
     ///
     /// # Errors
-    /// The other process ends or fails before it has started: this one goes on unchanged.
+    /// The other process ends or fails before it has started, or, with `ResourceBusy`, a server is not in use: this one goes on unchanged.
     pub fn hand_over(&mut self, to: UnixStream, release: impl FnOnce(i32)) -> io::Result<()> {
         let process = getsockopt(&to, PeerCredentials)?.pid();
         let link = Link::new(to)?;
@@ -34,10 +34,26 @@ impl Running {
             link.send(Kind::Failure, BUSY.as_bytes(), None)?;
             return Err(io::Error::other(BUSY));
         }
+        self.await_servers(&link)?;
         self.offer(&link)?;
         link.expect(Kind::Prepared)?;
         let started = self.pause_until_started(&link)?;
         self.depart(link, started, || release(process))
+    }
+
+    /// Fails while a server is not in use, and lets the other process wait.
+    fn await_servers(&self, link: &Link) -> io::Result<()> {
+        let servers = self.shared.unsettled_servers();
+        if servers.is_empty() {
+            return Ok(());
+        }
+        let why = format!(
+            "{} is not in use, and only the old process knows which keys must be deleted there; remove it from the settings by a reload \
+             if it does not return",
+            servers.join(", ")
+        );
+        link.send(Kind::Wait, why.as_bytes(), None)?;
+        Err(io::Error::new(io::ErrorKind::ResourceBusy, why))
     }
 
     fn offer(&self, link: &Link) -> io::Result<()> {
@@ -55,6 +71,8 @@ impl Running {
         self.shared.writes.set_elsewhere(true);
         let mut log = self.log.as_ref().map(Writer::pause);
         let started = link.send(Kind::Paused, &[], None).and_then(|()| link.expect_value(Kind::Started));
+        // One may have failed meanwhile.
+        let started = started.and_then(|started| self.await_servers(link).map(|()| started));
         if started.is_ok() {
             log.iter_mut().for_each(|log| log.end_files());
             return started;

@@ -86,19 +86,25 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
     start_with(settings, Inherited::default())
 }
 
+/// Warnings about a front end with these settings on this machine, for a start and for a check.
+pub fn warnings(settings: &Settings) -> Vec<String> {
+    let files = match clients_for_files(settings) {
+        Ok(clients) if clients < settings.clients => {
+            let wanted = settings.clients;
+            Some(format!("the limit of open files allows {clients} clients, not {wanted}; raise it (ulimit -n)"))
+        }
+        Ok(_) => None,
+        Err(error) => Some(error.to_string()),
+    };
+    let is_root = nix::unistd::geteuid().is_root();
+    let root = is_root.then(|| "running as root, which a front end does not need; run it as another user".to_owned());
+    files.into_iter().chain(root).chain(settings.warnings.iter().map(ToString::to_string)).collect()
+}
+
 fn start_with(settings: &Settings, inherited: Inherited) -> io::Result<Running> {
     messages::install(&settings.messages)?;
     let clients = clients_for_files(settings)?;
-    if clients < settings.clients {
-        messages::warning(&format!(
-            "the limit of open files allows {clients} clients, not {}; raise it (ulimit -n)",
-            settings.clients
-        ));
-    }
-    if nix::unistd::geteuid().is_root() {
-        messages::warning("running as root, which a front end does not need; run it as another user");
-    }
-    settings.warnings.iter().for_each(|warning| messages::warning(&warning.to_string()));
+    warnings(settings).iter().for_each(|warning| messages::warning(warning));
     let shared = Arc::new(Shared::new(settings, clients));
     if inherited.end.is_some() {
         shared.arrivals.open();

@@ -36,9 +36,10 @@ impl<N: Net> Front<N> {
         self.begin_to_stop();
     }
 
-    /// Late responses of a server, and requests that wait for it.
+    /// Late responses of a server, and requests that wait for it. A response is late if it had not come when this iteration polled, and the
+    /// deadline was over before that: this thread may have waited for the processor since.
     fn server_timers(&mut self, server: usize) {
-        if self.upstreams.server(server).has_timed_out(self.context.now) {
+        if self.upstreams.server(server).has_timed_out(self.context.polled) {
             self.server_fails(server, ServerError::Timeout, false);
         }
         while let Some(ask) = self.upstreams.give_up(server, &mut self.context) {

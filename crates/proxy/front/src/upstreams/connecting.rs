@@ -101,7 +101,7 @@ impl<S> Upstreams<S> {
 
     /// A late request of a server that goes on to respond, if its client may get a timeout now: the server is busy, not down.
     pub fn give_up<N: Net<Socket = S>>(&mut self, server: usize, context: &mut Context<N>) -> Option<Ask> {
-        let ask = self.servers[server].give_up(context.now)?;
+        let ask = self.servers[server].give_up(context.polled)?;
         self.count_refusal(server, ServerError::Busy, context);
         Some(ask)
     }

@@ -325,7 +325,7 @@ mod tests {
     fn tenants_share_the_room() {
         let mut room = Room::default();
         let sent = [1, 2, 3].map(|tenant| fill(&mut room, tenant, 256 << 10));
-        assert_eq!(sent, [16, 8, 4], "each has half of what is free");
+        assert_eq!(sent, [16, 8, 4], "each has half of the free room");
         assert_eq!(fill(&mut room, 4, 8 << 20), 1, "and one response, whatever its size");
         room.close();
         assert_eq!((room.expected, fill(&mut room, 1, 256 << 10)), (0, 16));

@@ -40,10 +40,12 @@ pub enum Kind {
     Left,
     /// The reason for which the sender gives up.
     Failure,
+    /// The reason for which the old process does not hand over yet: the new one tries again.
+    Wait,
 }
 
 impl Kind {
-    const ALL: [Kind; 9] = [
+    const ALL: [Kind; 10] = [
         Kind::Offer,
         Kind::Socket,
         Kind::Prepared,
@@ -53,6 +55,7 @@ impl Kind {
         Kind::Client,
         Kind::Left,
         Kind::Failure,
+        Kind::Wait,
     ];
 }
 
@@ -127,7 +130,7 @@ impl Link {
     /// The next message.
     ///
     /// # Errors
-    /// The other process has ended or gives up, or the message is invalid.
+    /// The other process has ended or gives up, or the message is invalid; `ResourceBusy` if it does not hand over yet.
     pub fn receive(&self) -> io::Result<Message> {
         let mut header = [0; HEADER];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -151,8 +154,10 @@ impl Link {
         }
         let mut body = vec![0; length];
         (&self.0).read_exact(&mut body)?;
+        let text = || String::from_utf8_lossy(&body).into_owned();
         match kind {
-            Kind::Failure => Err(io::Error::other(String::from_utf8_lossy(&body).into_owned())),
+            Kind::Failure => Err(io::Error::other(text())),
+            Kind::Wait => Err(io::Error::new(ErrorKind::ResourceBusy, text())),
             _ => Ok(Message { kind, body, file }),
         }
     }

@@ -8,6 +8,9 @@
 //! 3. The new one reads its settings again, with the state of the plans, starts its threads and sends [`Started`].
 //! 4. The old one stops accepting, frees its control names and sends [`Released`], then each client when it is between two requests.
 //!
+//! While a server of a pool with failover is not in use, the old one sends `Wait` in place of its next message: only it knows which keys have
+//! changed meanwhile. It goes on, and the new one begins again.
+//!
 //! Up to `Started` the old one goes on unchanged if the new one ends. The end of the connection means that the old one has ended.
 
 mod arrivals;

@@ -100,8 +100,24 @@ fn server_that_sends_slowly_is_busy_and_stays() {
     site.send(waits, b"get a\r\n");
     site.turn();
     site.now += 401 * MS;
-    site.turn();
+    (0..2).for_each(|_| site.turn());
     assert_eq!((asked(&site, waits).as_str(), site.figure("server_failures")), (late, 1));
+}
+
+/// The thread has waited for the processor, after it has polled and before it looks at the time.
+#[test]
+fn response_that_has_come_is_not_late() {
+    let folder = super::in_memory();
+    let mut site = Site::front(folder.path(), &pool("timeout = \"400 ms\"\n").replace(", \"10.0.0.2:1\"", ""));
+    let client = site.world.borrow_mut().client(usize::MAX / 2);
+    settle(&mut site);
+    site.send(client, b"get a\r\n");
+    site.turn();
+    site.now += 10_000 * MS;
+    site.turn();
+    site.serve(usize::MAX);
+    site.turn();
+    assert_eq!((site.said(client), site.figure("server_failures")), (b"END\r\n".to_vec(), 0));
 }
 
 #[test]

@@ -254,6 +254,52 @@ fn goes_on_if_the_new_process_fails() {
     assert!(!path.exists(), "the successor removes the file");
 }
 
+/// Only the old process knows which keys have changed while a server was away.
+#[test]
+fn waits_for_a_server_that_is_away() {
+    let servers = cluster(3, "", "");
+    let at = own_address();
+    let of = settings(&at.to_string(), &servers, 1, "", "on_down = \"next\"");
+    let mut front = fanin_daemon::start(&of).unwrap();
+    let mut client = Client::to(at);
+    let keys: Vec<String> = (0..60).map(|number| format!("{number}-key")).collect();
+    for key in &keys {
+        assert_eq!(client.set(key, &value(key, 10)), "STORED");
+    }
+    let server = &servers.servers[1];
+    let state = format!("{}:state", server.address);
+    server.kill();
+    wait_until("it is away", || {
+        client.get(&keys);
+        client.word(&state) == "away"
+    });
+    let changed: Vec<String> =
+        keys.iter().filter(|key| client.set(key, &value(key, 20)) == "STORED").cloned().collect();
+    assert_eq!(changed, keys);
+    let mut names = orders(&front);
+    thread::scope(|scope| {
+        let (front, names) = (&mut front, &mut names);
+        let old = scope.spawn(move || {
+            let Some(Order::HandOver(to)) = names.next(LIMIT) else { panic!("nobody takes over") };
+            front.hand_over(to, |_| panic!("handed over")).unwrap_err()
+        });
+        let why = Predecessor::find(&of.listens()).unwrap_err();
+        assert_eq!([why.kind(), old.join().unwrap().kind()], [ErrorKind::ResourceBusy; 2]);
+        assert!(why.to_string().starts_with(&format!("p: {} is not in use", server.address)), "{why}");
+    });
+    let _again = server.restart();
+    wait_until("it is in use again", || client.word(&state) == "up");
+    let old = thread::spawn(move || {
+        let Some(Order::HandOver(to)) = names.next(LIMIT) else { panic!("nobody takes over") };
+        front.hand_over(to, |_| names.close()).unwrap();
+        front.wait().unwrap();
+    });
+    let front = take_over(&of);
+    old.join().unwrap();
+    assert_eq!(Client::to(at).get(&keys).1, "END");
+    stop(front);
+}
+
 #[test]
 fn refuses_another_version_of_the_protocol() {
     use std::os::linux::net::SocketAddrExt;

@@ -85,7 +85,7 @@ impl Operated {
         for (number, loose) in case.loose.iter_mut().enumerate() {
             *loose |= moves(number);
         }
-        case.may_show_leases |= replicas[0] > 1 && (0..KEYS).any(moves);
+        case.may_show_leases |= replicas != [1, 1] && (0..KEYS).any(moves);
         case.shared.replace_settings(&new, 100);
     }
 

@@ -124,10 +124,15 @@ pub const ACTIONS: &[Action] = &[
         "a new process fails to take over",
         &[
             "a new process fails to take over",
+            "a new process waits to take over",
             "A new process dies while it takes over",
             "the limit of open files is low",
         ],
-        Tested(&["goes_on_if_the_new_process_fails", "refuses_another_version_of_the_protocol"]),
+        Tested(&[
+            "goes_on_if_the_new_process_fails",
+            "waits_for_a_server_that_is_away",
+            "refuses_another_version_of_the_protocol",
+        ]),
     ),
     action(
         "the front end stops",
@@ -257,21 +262,21 @@ fn reorders(to: &mut Operated) {
     to.reloads(|_| {});
 }
 
-/// Appends to the first server's address a weight and a name.
-fn describes(to: &mut Operated, how: &str) {
+/// Gives the first server a weight and a name, beside its address.
+fn describes(to: &mut Operated, how: impl Fn(&str) -> String) {
     to.reloads(|pool| {
         let server = &mut pool.servers[0];
         let address: Vec<&str> = server.split(':').take(2).collect();
-        *server = format!("{}{how}", address.join(":"));
+        *server = format!("{}:{}", address.join(":"), how(address[0]));
     });
 }
 
 fn renames(to: &mut Operated) {
-    describes(to, ":1 renamed");
+    describes(to, |address| format!("1 once-{address}"));
 }
 
 fn weighs(to: &mut Operated) {
-    describes(to, ":3");
+    describes(to, |_| "3".to_owned());
 }
 
 fn places(to: &mut Operated) {
