@@ -4,8 +4,8 @@ that is shaped to RATE_MBIT, and a server with many addresses. Needs root, BPF, 
 
     grants_pairs.py [--senders 4,12] [--sizes 2000,12000] [--buffers 65536] [--pairs 4] [--rounds 60] [--new] [--delayed-acks]
 
-Each row: median of the pairs' ratios (on / off) of the mean and the 99th percentile of a round, the range of the ratios, and window probes that
-the server sent with grants, and without.
+Each row: medians of the mean and the 99th percentile of a round, without and with grants, the median and range of the pairs' ratios, and the
+server's window probes, timeouts and repeated segments, without and with grants.
 """
 
 import argparse
@@ -151,10 +151,13 @@ def ask(senders, size, rounds, new):
     return times
 
 
-def probes():
-    """Window probes of this namespace's TCP."""
-    lines = [line.split() for line in pathlib.Path("/proc/net/netstat").read_text().splitlines() if line.startswith("TcpExt:")]
-    return int(dict(zip(*lines))["TCPWinProbe"])
+def counters():
+    """Window probes, timeouts and repeated segments of this namespace's TCP."""
+    found = {}
+    for file, prefix in [("netstat", "TcpExt:"), ("snmp", "Tcp:")]:
+        lines = [line.split() for line in pathlib.Path(f"/proc/net/{file}").read_text().splitlines() if line.startswith(prefix)]
+        found.update(zip(*lines))
+    return [int(found[name]) for name in ("TCPWinProbe", "TCPTimeouts", "RetransSegs")]
 
 
 def client(options):
@@ -168,9 +171,10 @@ def client(options):
                 done = subprocess.run(load, capture_output=True, text=True)
                 if done.returncode:
                     sys.exit(done.stderr)
-            before = probes_of_server(options["server"])
+            before = counters_of_server(options["server"])
             times = ask(options["senders"], options["size"], options["rounds"], options["new"])
-            row = {"pair": pair, "on": on, "times": times, "probes": probes_of_server(options["server"]) - before}
+            after = counters_of_server(options["server"])
+            row = {"pair": pair, "on": on, "times": times, "counters": [late - early for early, late in zip(before, after)]}
             if on:
                 status = subprocess.run([KERNEL, "status", "--json"], capture_output=True, text=True)
                 row["counted"] = json.loads(status.stdout)[-1]["counted"] if status.stdout.startswith("[{") or "counted" in status.stdout else None
@@ -179,8 +183,9 @@ def client(options):
     print(json.dumps(rows))
 
 
-def probes_of_server(name):
-    return int(subprocess.run(["nsenter", f"--net=/run/netns/{name}", sys.executable, __file__, "probes"], capture_output=True, text=True, check=True).stdout)
+def counters_of_server(name):
+    command = ["nsenter", f"--net=/run/netns/{name}", sys.executable, __file__, "counters"]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def p99(times):
@@ -213,8 +218,8 @@ def report(senders, size, buffer, given, rows):
         ratios = [with_grants / without for without, with_grants in values]
         text += f"  {name} {statistics.median(v[0] for v in values):8.2f} {statistics.median(v[1] for v in values):8.2f} ms"
         text += f" {statistics.median(ratios):5.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-    sums = [sum(row["probes"] for row in part.values()) for part in (on, off)]
-    print(f"{text}  probes {sums[0]}, {sums[1]}", flush=True)
+    sums = [" ".join(str(sum(row["counters"][place] for row in part.values())) for part in (off, on)) for place in range(3)]
+    print(f"{text}  probes {sums[0]}, timeouts {sums[1]}, resent {sums[2]}", flush=True)
     if given.json:
         with open(given.json, "a") as file:
             file.write(json.dumps({"senders": senders, "size": size, "buffer": buffer, "new": given.new, "rows": rows}) + "\n")
@@ -223,8 +228,8 @@ def report(senders, size, buffer, given, rows):
 def main():
     if sys.argv[1:] == ["serve"]:
         return serve()
-    if sys.argv[1:] == ["probes"]:
-        return print(probes())
+    if sys.argv[1:] == ["counters"]:
+        return print(json.dumps(counters()))
     if sys.argv[1:2] == ["client"]:
         return client(json.loads(sys.argv[2]))
     numbers = lambda text: [int(part) for part in text.split(",")]

@@ -308,6 +308,7 @@ static __always_inline void forget(struct host *h, const struct flow *flow, stru
 {
 	bpf_spin_lock(&h->lock);
 	finish(h, c);
+	set_doubt(h, c, false);
 	become(h, c, CLOSED);
 	set_waits(h, c, false, false);
 	bpf_spin_unlock(&h->lock);
@@ -489,6 +490,7 @@ static __always_inline void peer_closes(struct host *h, struct connection *c)
 	if (ahead(c->peer_fin, c->next))
 		c->next = c->peer_fin;
 	finish(h, c);
+	set_doubt(h, c, false);
 	become(h, c, CLOSED);
 	set_waits(h, c, false, false);
 }
@@ -513,7 +515,7 @@ static int timer_expires(void *map, u32 *key, struct host *h)
 	expire(h, now);
 	if (h->idle_bytes)
 		expirations = h->expired;
-	h->is_armed = h->waiting > 0;
+	h->is_armed = h->waiting + h->doubting > 0;
 	if (h->is_armed)
 		left = pause_of(h) - least_of(now - h->quiet_ns, pause_of(h));
 	bpf_spin_unlock(&h->lock);
@@ -527,7 +529,7 @@ static int timer_expires(void *map, u32 *key, struct host *h)
 /* With the lock: whether the timer is to be started. */
 static __always_inline bool must_arm(struct host *h)
 {
-	bool must = h->waiting && !h->is_armed;
+	bool must = h->waiting + h->doubting > 0 && !h->is_armed;
 
 	h->is_armed |= must;
 	return must;
@@ -756,7 +758,7 @@ static __always_inline bool has_fin(const struct connection *c, u32 ack, u32 sta
 	return c->ends & PEER_FIN_EARLY && ack == c->peer_fin && state != BPF_TCP_ESTABLISHED;
 }
 
-/* What TCP says in a segment of its own is true. */
+/* Numbers in TCP's own segments are true. */
 static __always_inline void follow(struct host *h, struct connection *c, const struct packet *p, u64 now, u32 state)
 {
 	u32 end = p->seq + p->payload + (p->flags & FIN ? 1 : 0), edge = p->ack + ((u32)p->window << c->scale);
@@ -775,7 +777,7 @@ static __always_inline void follow(struct host *h, struct connection *c, const s
 		c->peer_fin = p->ack;
 		peer_closes(h, c);
 	}
-	/* TCP has what did not pass here. */
+	/* TCP has data that did not pass here. */
 	if (!(c->ends & PEER_FIN) && ahead(p->ack, c->high)) {
 		count(h, c, false);
 		c->high = p->ack;
@@ -798,13 +800,31 @@ static __always_inline bool is_alike(const struct connection *c, const struct pa
 	return c->is_stamped == (p->words == STAMPED_WORDS) && c->is_ipv6 == p->is_ipv6 && c->tag == p->tag;
 }
 
+/* The first of those in doubt. */
+static __always_inline struct connection *doubt_of(struct host *h, struct flow *flow)
+{
+	u64 head = *(volatile u64 *)&h->doubt_head;
+	struct connection *c;
+
+	if (head == *(volatile u64 *)&h->doubt_tail)
+		return 0;
+	*flow = doubts[head & (QUEUE_PLACES - 1)];
+	c = bpf_map_lookup_elem(&connections, flow);
+	return c && c->in_doubt ? c : 0;
+}
+
+static __always_inline bool is_empty(const struct host *h)
+{
+	return *(volatile u64 *)&h->head == *(volatile u64 *)&h->tail;
+}
+
 /* The queue's head, if it waits. */
 static __always_inline struct connection *head_of(struct host *h, struct flow *flow)
 {
 	u64 head = *(volatile u64 *)&h->head;
 	struct connection *c;
 
-	if (head == *(volatile u64 *)&h->tail)
+	if (is_empty(h))
 		return 0;
 	*flow = turns[head & (QUEUE_PLACES - 1)];
 	c = bpf_map_lookup_elem(&connections, flow);
@@ -848,6 +868,8 @@ static __noinline int give_turn_idle(struct __sk_buff *skb, struct packet *p)
 	if (!s || !h || !p)
 		return NOBODY;
 	turn = serve_turn(h, &flow, &c, IDLE);
+	if (turn == NOBODY)
+		turn = serve_doubt(h, &flow, &c);
 	if (turn != SERVED || !c)
 		return turn;
 	if (c->is_tagged && bpf_skb_vlan_push(skb, bpf_htons(VLAN), c->tag))
@@ -967,7 +989,7 @@ int grants_expires(struct __sk_buff *skb)
 	for (int i = 0; i < MOST_EXPIRED; i++) {
 		if (!*(volatile u64 *)&h->idle_bytes)
 			return 0;
-		c = head_of(h, &flow);
+		c = is_empty(h) ? doubt_of(h, &flow) : head_of(h, &flow);
 		if (c && (c->is_ipv6 != p.is_ipv6 || c->is_stamped != (p.words == STAMPED_WORDS)))
 			return 1 + c->is_stamped + 2 * c->is_ipv6;
 		if (give_turn_idle(skb, &p) == NOBODY)
@@ -1042,6 +1064,8 @@ static __always_inline void replay_turns(struct host *h, struct replay *in, enum
 
 		int turn = serve_turn(h, &flow, &c, cause);
 
+		if (turn == NOBODY && cause == IDLE)
+			turn = serve_doubt(h, &flow, &c);
 		if (turn == NOBODY || turn == NOTHING_LEFT)
 			return;
 		if (turn != SERVED || !c)
@@ -1126,6 +1150,7 @@ int grants_replay(struct replay *ctx)
 	} else {
 		bpf_spin_lock(&h->lock);
 		finish(h, c);
+		set_doubt(h, c, false);
 		become(h, c, CLOSED);
 		set_waits(h, c, false, false);
 		bpf_spin_unlock(&h->lock);

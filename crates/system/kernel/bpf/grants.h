@@ -12,7 +12,6 @@
 /* Flags of the settings. */
 #define PAIRS 1 /* TCP acknowledges every second segment */
 #define MEASURES 2 /* a trial */
-#define PARTS 4 /* senders fill their windows with parts of segments, so that unknown sizes are doubted */
 #define USUAL 64
 #define LEAST_PAUSE_NS 200000ULL
 #define STALL_NS 20000000ULL /* a wait on an idle link that no timer ends */
@@ -52,6 +51,7 @@ struct connection {
 	u32 high;
 	u64 rtt_ns;
 	u64 place; /* in the queue of turns, plus one */
+	u64 doubt_place; /* in that of connections in doubt, plus one */
 	u32 path; /* bytes that the link carries in a round trip */
 	u32 edge;
 	u32 announced;
@@ -67,6 +67,9 @@ struct connection {
 	u8 probed; /* its window has to be announced, whatever was announced before */
 	u8 unasked;
 	u8 full;
+	u8 splits; /* a response went on after a short segment that had ended it */
+	u8 may_go_on; /* its last segment was short, but its response has another size than those before */
+	u8 in_doubt; /* its response may not have ended */
 	/* By which TCP accepts a segment, beside `next`: the right edge of TCP's own window, the oldest byte that the peer has not
 	 * acknowledged, the number of bytes that it has, at most 4 GiB, the byte after the last one sent, and the peer's largest window. */
 	u32 most;
@@ -76,7 +79,7 @@ struct connection {
 	u32 peer_most;
 	u32 peer_fin; /* the number after the peer's FIN */
 	u8 peer_scale;
-	u8 ends; /* what has ended it: flags below */
+	u8 ends; /* flags below */
 	u64 seen_ns; /* last packet */
 	u64 waits_ns; /* since when it waits */
 	/* The host's last segment, for an ACK without TCP. */
@@ -128,9 +131,12 @@ struct host {
 	struct bpf_timer timer;
 	struct sum now;
 	struct sum last;
-	/* The queue of turns: places from `head` to `tail`. */
+	/* The queue of turns: places from `head` to `tail`; and likewise that of connections in doubt. */
 	u64 head;
 	u64 tail;
+	u64 doubt_head;
+	u64 doubt_tail;
+	u32 doubting; /* connections in doubt */
 	/* Packets whose window was lowered, ACKs made, and failures. */
 	u64 lowered;
 	u64 woken;
@@ -159,7 +165,7 @@ struct {
 	__type(value, struct connection);
 } connections SEC(".maps");
 
-/* What the SYNs of both ends say. */
+/* Numbers and scales from the SYNs of both ends. */
 struct opening {
 	u64 sent_ns;
 	u32 own;
@@ -184,6 +190,7 @@ struct {
 } openings SEC(".maps");
 
 struct flow turns[QUEUE_PLACES];
+struct flow doubts[QUEUE_PLACES];
 
 static __always_inline u32 ahead(u32 of, u32 behind)
 {
@@ -278,6 +285,13 @@ static __always_inline void advance(struct host *h, u64 now)
 	h->began_ns = now;
 }
 
+static __always_inline void set_doubt(struct host *h, struct connection *c, bool in_doubt)
+{
+	h->doubting -= c->in_doubt;
+	c->in_doubt = in_doubt;
+	h->doubting += in_doubt;
+}
+
 static __always_inline void set_waits(struct host *h, struct connection *c, bool waits, bool probed)
 {
 	if (waits && !c->waits)
@@ -302,6 +316,7 @@ static __always_inline void keep_a_segment(struct host *h, struct connection *c)
 		return;
 	set_edge(h, c, acknowledged());
 	set_waits(h, c, false, c->probed);
+	set_doubt(h, c, false);
 }
 
 /* TCP acknowledges at the end of the grant: an even number of segments, with those that are not acknowledged yet. */
@@ -324,6 +339,20 @@ static __always_inline void join(struct host *h, struct connection *c, const str
 		c->place = ++h->tail;
 	}
 	set_waits(h, c, waits, probed);
+}
+
+/* A place in the queue of those in doubt. Without one, the connection is served at once. */
+static __always_inline void join_doubts(struct host *h, struct connection *c, const struct flow *flow)
+{
+	if (c->doubt_place <= h->doubt_head) {
+		if (h->doubt_tail - h->doubt_head >= QUEUE_PLACES) {
+			keep_a_segment(h, c);
+			return;
+		}
+		doubts[h->doubt_tail & (QUEUE_PLACES - 1)] = *flow;
+		c->doubt_place = ++h->doubt_tail;
+	}
+	set_doubt(h, c, true);
 }
 
 /* Bytes that the link carries in a round trip. */
@@ -458,7 +487,7 @@ static __always_inline void end_quiet(struct host *h, u64 now)
 /* The link has been idle while connections wait: those with credit do not use it, so others get turns. */
 static __always_inline void expire(struct host *h, u64 now)
 {
-	if (!h->waiting || now - h->quiet_ns < pause_of(h))
+	if ((!h->waiting && !h->doubting) || now - h->quiet_ns < pause_of(h))
 		return;
 	advance(h, now);
 	end_quiet(h, now);
@@ -473,7 +502,9 @@ static __always_inline void expire(struct host *h, u64 now)
 static __always_inline void take(struct host *h, struct connection *c, u64 now, u32 end, bool is_short)
 {
 	u32 more = ahead(end, c->high), credit, expected;
-	bool small, ends, is_last;
+	bool small, ends, is_last, is_exact;
+
+	c->splits |= more && c->high != c->base && c->state == RESTS;
 
 	advance(h, now);
 	end_quiet(h, now);
@@ -488,9 +519,12 @@ static __always_inline void take(struct host *h, struct connection *c, u64 now, 
 	c->edge = c->high + credit;
 	/* The peer knew of a larger window. A part of a segment may also fill its window. */
 	expected = expected_of(h, c);
-	is_last = credit >= settings.mss || (expected ? c->high - c->base >= expected : !(settings.flags & PARTS));
-	ends = is_short && ahead(c->known, c->high) > 0 && is_last;
+	is_last = (credit >= settings.mss && !c->splits) || c->high - c->base >= expected;
+	is_exact = c->high - c->base == c->sizes[0] || c->high - c->base == c->sizes[1];
+	ends = is_short && ((ahead(c->known, c->high) > 0 && is_last) || is_exact);
 	c->state = small || (ends && !c->full) ? SMALL : ends ? RESTS : RECEIVES;
+	c->may_go_on = ends && !is_exact;
+	set_doubt(h, c, false);
 	c->period = h->period;
 	if (ends || small)
 		set_waits(h, c, false, c->probed);
@@ -523,6 +557,7 @@ static __always_inline void ask(struct host *h, struct connection *c)
 		keep_a_segment(h, c);
 	else if (c->state != CLOSED) {
 		finish(h, c);
+		set_doubt(h, c, false);
 		become(h, c, RECEIVES);
 	}
 	c->full = 0;
@@ -548,6 +583,9 @@ static __always_inline void serve(struct host *h, struct connection *c, const st
 		keep_a_segment(h, c);
 	} else if (c->state == RESTS) {
 		keep_resting(h, c, queued);
+		if (c->may_go_on && credit_of(c) < settings.mss)
+			join_doubts(h, c, flow);
+		c->may_go_on = 0;
 	} else if (c->state == RECEIVES) {
 		bool granted = !queued && grant(h, c, step, asks);
 
@@ -561,6 +599,8 @@ static __always_inline void empty_queue(struct host *h)
 {
 	if (!h->waiting)
 		h->head = h->tail;
+	if (!h->doubting)
+		h->doubt_head = h->doubt_tail;
 }
 
 /* Here the lock is free: helpers may be called. */
@@ -606,10 +646,12 @@ static __always_inline int serve_turn(struct host *h, struct flow *flow, struct 
 		return PASSED;
 	}
 	if (c && c->waits) {
-		bool gets;
+		u32 expected = expected_of(h, c);
+		/* The response is longer than expected. */
+		bool is_longer = expected && c->high - c->base >= expected, gets;
 
 		become(h, c, RECEIVES);
-		gets = cause == IDLE ? give_idle_turn(h, c) : grant(h, c, FIRST * settings.mss, cause == REQUEST);
+		gets = cause == IDLE ? give_idle_turn(h, c) : grant(h, c, is_longer ? settings.turn : FIRST * settings.mss, cause == REQUEST);
 		done = gets ? SERVED : NOTHING_LEFT;
 	}
 	if (c && done != NOTHING_LEFT) {
@@ -618,6 +660,34 @@ static __always_inline int serve_turn(struct host *h, struct flow *flow, struct 
 		set_waits(h, c, false, false);
 	}
 	h->head += done != NOTHING_LEFT;
+	bpf_spin_unlock(&h->lock);
+	*found = c;
+	return done;
+}
+
+/* The same for the first of those in doubt, on an idle link. */
+static __always_inline int serve_doubt(struct host *h, struct flow *flow, struct connection **found)
+{
+	u64 head = *(volatile u64 *)&h->doubt_head;
+	struct connection *c;
+	int done = PASSED;
+
+	if (head == *(volatile u64 *)&h->doubt_tail)
+		return NOBODY;
+	*flow = doubts[head & (QUEUE_PLACES - 1)];
+	c = bpf_map_lookup_elem(&connections, flow);
+	bpf_spin_lock(&h->lock);
+	if (h->doubt_head != head) {
+		bpf_spin_unlock(&h->lock);
+		return PASSED;
+	}
+	if (c && c->in_doubt) {
+		become(h, c, RECEIVES);
+		done = give_idle_turn(h, c) ? SERVED : NOTHING_LEFT;
+		if (done == SERVED)
+			set_doubt(h, c, false);
+	}
+	h->doubt_head += done != NOTHING_LEFT;
 	bpf_spin_unlock(&h->lock);
 	*found = c;
 	return done;

@@ -39,11 +39,9 @@ const SIDES: [(TcAttachPoint, ProgramAttachType, &str, &str); 2] = [
     (TC_INGRESS, ProgramAttachType::TcxIngress, "grants_arrives", "in"),
     (TC_EGRESS, ProgramAttachType::TcxEgress, "grants_leaves", "out"),
 ];
-/// Flags of the settings: TCP acknowledges every second segment, responses are measured, and senders fill windows with parts of segments
-/// (bpf/grants.h).
+/// Flags of the settings: TCP acknowledges every second segment, and responses are measured (bpf/grants.h).
 const PAIRS: u32 = 1;
 const MEASURES: u32 = 2;
-const PARTS: u32 = 4;
 /// IP and TCP headers with timestamps.
 const HEADERS: u32 = 52;
 /// Place of the number of waiting connections in the map of the host; its last words are counters (bpf/grants.h).
@@ -101,8 +99,8 @@ impl Constants {
 
     /// As the object has them, for a device by its index; without one for the vectors, without the additions for Linux.
     pub fn bytes(&self, device: Option<u32>) -> Vec<u8> {
-        let for_linux = if self.turn > 1 { PAIRS | PARTS } else { PARTS };
-        let flags = if device.is_some() { for_linux } else { 0 } | if self.measures { MEASURES } else { 0 };
+        let pairs = if device.is_some() && self.turn > 1 { PAIRS } else { 0 };
+        let flags = pairs | if self.measures { MEASURES } else { 0 };
         let turn = self.turn.saturating_mul(self.segment);
         let mut bytes: Vec<u8> =
             [self.rate, self.queue, self.idle_ns].iter().flat_map(|word| word.to_ne_bytes()).collect();

@@ -9,9 +9,12 @@
 //!          connection left without a segment waits in a queue of turns; data frees credit for the head of the queue first. Once nothing
 //!          has arrived and nothing was granted for max(2 RTT, 200 us), a timer gives turns for P bytes, at most `queue` and at least one,
 //!          whatever credit there is: its owners do not use it. It doubles each time that nothing arrives, up to `idle`. A segment
-//!          below the MSS with credit left ends a response: its connection rests. With less than an MSS left it does so only if the response
-//!          is as large as expected, which is the larger of the connection's last two, or the largest of the host's last 64 to 128
-//!          without any. Beside others, a connection is granted no more than the remainder of that until it has arrived.
+//!          below the MSS with credit left ends a response: its connection rests. With less than an MSS left, or if the response went on
+//!          after such an end before, it does so only if the response is as large as expected, which is the larger of the connection's last two, or the largest of the host's last 64 to 128
+//!          without any; unless it is exactly as large as one of the two, the connection is in doubt. Those in doubt wait for turns on an
+//!          idle link alone, after all others. A short segment that makes up the size of one of the two ends the response in any case.
+//!          Beside others, a connection is granted no more than the remainder of the expected response, and a turn when it has waited
+//!          after that.
 //!          At rest, a connection whose peer speaks unasked keeps one MSS; others do while resting credit is within `queue`. A
 //!          connection that has only small responses is left alone, with one MSS. A probe of a closed window is granted one MSS at once.
 //! Units:   bytes; sequence numbers of 32 bits; times in picoseconds.
@@ -19,7 +22,7 @@
 //!          of turns and its timer; credit and number of connections of this period and the last one, of `idle` each. Older credit counts
 //!          for nothing.
 //! Departs: nowhere.
-//! Checked: vectors/grants.json; tests/trajectories/grants.txt.
+//! Checked: vectors/grants.json; tests/trajectories/grants.txt; tests/liveness.rs, all orders of arrivals of four connections.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -92,6 +95,10 @@ struct Connection {
     /// The highest byte before the present response, and the sizes of the last two.
     base: u32,
     sizes: [u32; 2],
+    /// Its response may not have ended.
+    in_doubt: bool,
+    /// A response went on after a short segment that had ended it.
+    splits: bool,
 }
 
 impl Connection {
@@ -173,6 +180,8 @@ pub struct Host {
     finished: u32,
     connections: Vec<Connection>,
     turns: VecDeque<u32>,
+    /// Connections in doubt.
+    doubts: VecDeque<u32>,
     /// Connections whose grant needs an ACK of its own.
     woken: VecDeque<u32>,
 }
@@ -199,6 +208,7 @@ impl Host {
             finished: 0,
             connections: Vec::new(),
             turns: VecDeque::new(),
+            doubts: VecDeque::new(),
             woken: VecDeque::new(),
         }
     }
@@ -218,6 +228,8 @@ impl Host {
             rtt: Time::NEVER,
             base: first,
             sizes: [0; 2],
+            in_doubt: false,
+            splits: false,
         };
         let closed = Connection { state: State::Closed, ..new };
         while self.connections.len() <= place as usize {
@@ -230,6 +242,7 @@ impl Host {
     /// Remove a connection.
     pub fn close(&mut self, place: u32) {
         self.finish(place);
+        self.connections[place as usize].in_doubt = false;
         self.set(place, |connection| (connection.state, connection.waits) = (State::Closed, false));
     }
 
@@ -254,6 +267,11 @@ impl Host {
         let own = self.connections[place as usize].sizes;
         let largest = |sizes: [u32; 2]| sizes[0].max(sizes[1]);
         if own[0] > 0 { largest(own) } else { largest(self.usual) }
+    }
+
+    /// Bytes of the expected response that have not arrived.
+    fn left(&self, place: u32) -> u32 {
+        self.expected(place).saturating_sub(self.connections[place as usize].received())
     }
 
     /// The granted right edge of a connection.
@@ -301,7 +319,8 @@ impl Host {
 
     /// The time to call `expire`, unless something happens before: a connection waits, and the link is idle until then.
     pub fn deadline(&self) -> Time {
-        if self.turns.is_empty() { Time::NEVER } else { self.quiet.saturating_add(self.pause()) }
+        let nobody = self.turns.is_empty() && self.doubts.is_empty();
+        if nobody { Time::NEVER } else { self.quiet.saturating_add(self.pause()) }
     }
 
     /// How long the link is idle before turns are given.
@@ -315,6 +334,7 @@ impl Host {
     pub fn expire(&mut self, now: Time) {
         let connections = &self.connections;
         while self.turns.pop_front_if(|place| !connections[*place as usize].waits).is_some() {}
+        while self.doubts.pop_front_if(|place| !connections[*place as usize].in_doubt).is_some() {}
         if now < self.deadline() {
             return;
         }
@@ -322,8 +342,9 @@ impl Host {
         self.expired = self.expired.saturating_add(1);
         self.quiet = now;
         let mut left = self.path(self.rtt).min(self.queue);
-        while let Some(place) = self.turns.pop_front() {
-            if !self.connections[place as usize].waits {
+        while let Some(place) = self.turns.pop_front().or_else(|| self.doubts.pop_front()) {
+            let connection = &mut self.connections[place as usize];
+            if !connection.waits && !core::mem::take(&mut connection.in_doubt) {
                 continue;
             }
             let (period, mss, turn) = (self.period, self.mss, self.turn);
@@ -357,6 +378,7 @@ impl Host {
             State::Small => self.keep_a_segment(place),
             State::Rests(_) | State::Receives(_) => {
                 self.finish(place);
+                self.connections[place as usize].in_doubt = false;
                 let period = self.period;
                 self.set(place, |connection| connection.state = State::Receives(period));
                 self.serve(place, FIRST * self.mss, Cause::Request);
@@ -384,15 +406,19 @@ impl Host {
         let mss = self.mss;
         let more = ahead(seq.wrapping_add(payload), connection.high);
         connection.full |= payload >= mss;
+        connection.splits |= more > 0 && connection.received() > 0 && matches!(connection.state, State::Rests(_));
         let (period, small) = (self.period, connection.state == State::Small && !connection.full);
         let expected = self.expected(place);
+        let mut in_doubt = false;
         self.set(place, |connection| {
             connection.high = connection.high.wrapping_add(more);
             // The peer knew of a larger window than was granted.
             connection.edge = connection.high.wrapping_add(connection.credit());
             // The peer knew of a larger window. A part of a segment may also fill its window.
-            let is_last = connection.credit() >= mss || connection.received() >= expected;
-            let ends = payload < mss && ahead(connection.announced, connection.high) > 0 && is_last;
+            let is_last = connection.credit() >= mss && !connection.splits || connection.received() >= expected;
+            let is_exact = connection.sizes.contains(&connection.received());
+            let ends = payload < mss && (ahead(connection.announced, connection.high) > 0 && is_last || is_exact);
+            in_doubt = ends && !is_exact;
             connection.state = match () {
                 () if small || ends && !connection.full => State::Small,
                 () if ends => State::Rests(period),
@@ -405,6 +431,11 @@ impl Host {
             State::Small => self.keep_a_segment(place),
             State::Rests(_) => self.keep_resting(place),
             _ => self.serve(place, (2 * more).max(mss), Cause::Data),
+        }
+        let connection = &mut self.connections[place as usize];
+        connection.in_doubt = in_doubt && connection.credit() < mss;
+        if connection.in_doubt {
+            self.doubts.push_back(place);
         }
         self.woken.push_back(place);
     }
@@ -438,7 +469,7 @@ impl Host {
         self.set(place, |connection| {
             if connection.credit() < mss {
                 connection.edge = connection.high.wrapping_add(mss);
-                connection.waits = false;
+                (connection.waits, connection.in_doubt) = (false, false);
             }
         });
     }
@@ -449,7 +480,9 @@ impl Host {
             if self.connections[place as usize].waits {
                 let period = self.period;
                 self.set(place, |connection| connection.state = State::Receives(period));
-                if !self.grant(place, FIRST * self.mss, cause) {
+                let is_longer = self.expected(place) > 0 && self.left(place) == 0;
+                let step = if is_longer { self.turn } else { FIRST * self.mss };
+                if !self.grant(place, step, cause) {
                     return;
                 }
                 self.connections[place as usize].waits = false;
@@ -481,7 +514,7 @@ impl Host {
         let credit = self.connections[place as usize].credit();
         let least = if credit < self.mss { self.turn } else { self.mss };
         let share = budget / u64::from(connections.max(1));
-        let left = self.expected(place).saturating_sub(self.connections[place as usize].received());
+        let left = self.left(place);
         let wanted = if alone || left == 0 { MOST } else { u64::from(left.next_multiple_of(self.mss)) };
         let most = share.min(u64::from(credit) + u64::from(step)).min(wanted).max(least.into());
         let room = u64::from(credit) + limit.saturating_sub(used);
