@@ -138,7 +138,7 @@ ALLOWED = {
     # The API for programs and notebooks.
     "fanin": (
         "fanin-advise fanin-diagnose fanin-execute fanin-lab fanin-model fanin-papers fanin-placement fanin-plan fanin-rdma fanin-report fanin-reproduce fanin-sim fanin-simulate fanin-spec fanin-tables fanin-tcp fanin-testbed fanin-transport fanin-uet fanin-units",
-        "crc32fast etcetera etherparse pcap-file rayon serde_json thiserror",
+        "crc32fast etcetera etherparse pcap-file rayon serde_json strsim thiserror",
     ),
     # Arguments, terminal, exit codes: all else is the library's.
     "fanin-cli": ("fanin fanin-daemon fanin-kernel fanin-proxy", "anstream anstyle clap clap_complete indicatif serde_json signal-hook terminal_size textwrap"),

@@ -203,7 +203,7 @@ def test_words_are_explained():
     assert fanin.explain("dctcp")["laws"]
     assert "dctcp" in fanin.schemes()
     assert fanin.listed()["switches"]
-    with pytest.raises(fanin.AskedError, match=r"other subjects: .*scenario"):
+    with pytest.raises(fanin.AskedError, match=r"unknown subject .*scenario"):
         fanin.explain("nothing-of-the-kind")
 
 

@@ -21,7 +21,10 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
         Subject::Model => model_text(),
         Subject::Limits => limits_text(),
         Subject::Limit(limit) => limit_text(subject, limit),
-        Subject::Elsewhere(there) => format!("{BOLD}{}{BOLD:#}: {}\n", clean(subject), there.says),
+        Subject::Elsewhere(there, keys) => {
+            format!("{BOLD}{}{BOLD:#}: {}\n{}", clean(subject), there.says, key_lines(&keys))
+        }
+        Subject::Term { word, says } => format!("{BOLD}{word}{BOLD:#}: {says} (docs/glossary.md)\n"),
         Subject::Scheme(scheme) => scheme_text(&scheme),
         Subject::Value { key, word, says } => format!("{BOLD}{word}{BOLD:#} ({key} = \"{word}\"): {says}\n"),
         Subject::Keys(keys) => key_lines(&keys),

@@ -375,7 +375,7 @@ fn one_run_takes_one_scheme_and_one_fan_in() {
 #[test]
 fn explain_and_new_list_valid_names() {
     let place = Place::with("");
-    assert!(place.refuses(&["explain", "dctpc"]).contains("did you mean `dctcp`?"));
+    assert!(place.refuses(&["explain", "dctpc"]).contains("similar: `dctcp`"));
     assert!(place.refuses(&["new", "ring"]).contains("unknown fabric `ring`; use star"));
 }
 

@@ -351,7 +351,20 @@ fn explain_leads_somewhere_from_every_word_of_a_scenario() {
     }
     assert!(place.says(&["explain", "tcp.rto_min"]).starts_with("  tcp.rto_min = "));
     assert!(place.says(&["explain", "oversubscription"]).contains("fabric.oversubscription"));
-    assert!(place.refuses(&["explain", "tcp.rto_mim"]).contains("a key (tcp.rto_min)"));
+    let similar = place.refuses(&["explain", "tcp.rto_mim"]);
+    assert!(similar.contains("similar: `tcp.rto_min`, ") && similar.len() < 320, "{similar}");
+    // An alias leads to its keys, the first word of keys to them, and a term to the glossary.
+    for (word, told) in [
+        ("pfc", "  pfc.alpha = "),
+        ("storm", "  pfc.alpha = "),
+        ("gpu", "fabric.machine_rate"),
+        ("host.nic", "  nic.drain = "),
+        ("rto", "  tcp.rto_max = "),
+        ("incast", "responses that reach one port at once"),
+        ("SRU", "response: the data that a server sends"),
+    ] {
+        assert!(place.says(&["explain", word]).contains(told), "{word}");
+    }
 }
 
 #[test]

@@ -47,8 +47,8 @@ pub enum Subject {
     Limits,
     /// One of them.
     Limit(&'static Limit),
-    /// A feature with another name.
-    Elsewhere(&'static Elsewhere),
+    /// A feature with another name, and the keys that its description names.
+    Elsewhere(&'static Elsewhere, Vec<KeyDoc>),
     /// A scheme.
     Scheme(Scheme),
     /// A value of a key: a workload, a fabric, a switch or a TCP profile.
@@ -62,13 +62,20 @@ pub enum Subject {
     },
     /// A key, the keys of a section, or keys of the same name in several sections.
     Keys(Vec<KeyDoc>),
+    /// A term of the glossary.
+    Term {
+        /// The term.
+        word: &'static str,
+        /// Its meaning.
+        says: &'static str,
+    },
 }
 
 impl Subject {
     /// The subject that a word names.
     ///
     /// # Errors
-    /// An unknown subject; the message lists the known ones.
+    /// An unknown subject; the message names similar ones.
     pub fn named(text: &str) -> Result<Subject, String> {
         match text {
             "scenario" => return Ok(Subject::Scenario),
@@ -76,19 +83,78 @@ impl Subject {
             "limits" => return Ok(Subject::Limits),
             _ => {}
         }
-        let what = match Scheme::parse(text) {
-            Ok(scheme) => return Ok(Subject::Scheme(scheme)),
-            Err(what) => what,
-        };
-        let elsewhere = || Elsewhere::named(text).map(Subject::Elsewhere);
+        if let Ok(scheme) = Scheme::parse(text) {
+            return Ok(Subject::Scheme(scheme));
+        }
+        let elsewhere = || Elsewhere::named(text).map(|there| Subject::Elsewhere(there, keys_in(there.says)));
         let known = Limit::named(text).map(Subject::Limit).or_else(elsewhere);
-        known.or_else(|| value(text)).or_else(|| keys_named(text)).ok_or_else(|| {
+        known.or_else(|| value(text)).or_else(|| keys_named(text)).or_else(|| term(text)).ok_or_else(|| {
+            let near: Vec<String> = nearest(text).iter().map(|word| format!("`{word}`")).collect();
             format!(
-                "{what}; other subjects: a key (tcp.rto_min) or a section of the file (tcp), a workload, fabric, switch or TCP \
-                 profile of `fanin list`, scenario (the file), model (the closed forms), limits (features that are not modelled)"
+                "unknown subject `{text}`; similar: {}. Subjects are schemes, workloads, fabrics, switches and TCP profiles of `fanin list`, \
+                 keys (tcp.rto_min), sections (tcp), terms of the glossary, scenario, model and limits",
+                near.join(", ")
             )
         })
     }
+}
+
+/// Terms of the glossary with their meanings: each is a row of a table, and may have other names in the last column.
+fn glossary() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let rows = include_str!("glossary.md").lines().filter_map(|line| line.strip_prefix("| "));
+    rows.filter_map(|row| {
+        let mut cells = row.trim_end_matches('|').split(" | ").map(str::trim);
+        let (word, says) = (cells.next()?, cells.next()?);
+        let is_term = !word.is_empty() && word != "word" && !word.starts_with('-') && !says.starts_with('`');
+        is_term.then_some((word, says, cells.next().unwrap_or("")))
+    })
+}
+
+/// The term of the glossary with this name, or one of its other names.
+fn term(text: &str) -> Option<Subject> {
+    let is = |names: &str| {
+        names.split([',', '(', ')']).any(|name| {
+            let name = name.trim();
+            name.eq_ignore_ascii_case(text) || name.strip_suffix('s').is_some_and(|one| one.eq_ignore_ascii_case(text))
+        })
+    };
+    let (word, says, _) = glossary().find(|(word, _, others)| is(word) || is(others))?;
+    Some(Subject::Term { word, says })
+}
+
+/// The keys and the sections that a sentence names in backticks.
+fn keys_in(says: &'static str) -> Vec<KeyDoc> {
+    // A table within another, such as `[host.nic]`, has its own name in paths.
+    let bare = |code: &'static str| code.trim_matches(['[', ']']).trim_start_matches("host.");
+    let named: Vec<&str> = says.split('`').skip(1).step_by(2).map(bare).collect();
+    let is_named = |doc: &KeyDoc| {
+        named.iter().any(|code| {
+            let section = doc.path.strip_prefix(*code).is_some_and(|rest| rest.starts_with('.'));
+            section || code.split(' ').next() == Some(&doc.path)
+        })
+    };
+    Settings::default().docs().into_iter().filter(is_named).collect()
+}
+
+/// The three subjects whose names are most similar to a word.
+fn nearest(text: &str) -> Vec<String> {
+    let schemes = REGISTRY.iter().flat_map(|offer| offer.aliases.iter().copied().chain([offer.name]));
+    let others = ELSEWHERE.iter().flat_map(|there| there.names).copied();
+    let limits = LIMITS.iter().flat_map(|limit| limit.also.iter().copied().chain([limit.name]));
+    let sections = Settings::sections().into_iter().map(|(section, _)| section);
+    let mut names: Vec<String> = schemes.chain(others).chain(limits).chain(sections).map(str::to_owned).collect();
+    names.extend(glossary().map(|(word, ..)| word.to_owned()));
+    names.extend(Settings::default().docs().iter().map(|doc| doc.path.clone()));
+    let text = text.to_lowercase();
+    let distance = |name: &String| {
+        let parts = name.split(['.', ' ', '_', '-']).chain([name.as_str()]);
+        let near = parts.map(|part| strsim::damerau_levenshtein(&text, &part.to_lowercase())).min();
+        (near, name.len())
+    };
+    names.sort_by_cached_key(distance);
+    names.dedup();
+    names.truncate(3);
+    names
 }
 
 /// The value of a key that a word names.
@@ -103,9 +169,10 @@ fn value(text: &str) -> Option<Subject> {
     Some(Subject::Value { key, word, says })
 }
 
-/// The key with this path or name, or the keys of this section.
+/// The key with this path, the keys with this name or first word, or the keys of this section.
 fn keys_named(text: &str) -> Option<Subject> {
-    let is_meant = |doc: &KeyDoc| doc.path == text || doc.path.split('.').any(|part| part == text);
+    let begins = |part: &str| part.strip_prefix(text).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
+    let is_meant = |doc: &KeyDoc| doc.path == text || doc.path.split('.').any(begins);
     let keys: Vec<KeyDoc> = Settings::default().docs().into_iter().filter(is_meant).collect();
     (!keys.is_empty()).then_some(Subject::Keys(keys))
 }
@@ -126,7 +193,8 @@ pub fn explained(subject: &str) -> Result<Value, String> {
             "elsewhere": ELSEWHERE.iter().map(elsewhere).collect::<Vec<_>>(),
         }),
         Subject::Limit(known) => limit(known),
-        Subject::Elsewhere(known) => elsewhere(known),
+        Subject::Elsewhere(known, own) => json!({"names": known.names, "says": known.says, "keys": keys(&own)}),
+        Subject::Term { word, says } => json!({"term": word, "says": says}),
         Subject::Scheme(known) => scheme(&known),
         Subject::Value { key, word, says } => json!({"key": key, "value": word, "says": says}),
         Subject::Keys(known) => json!({"keys": keys(&known)}),

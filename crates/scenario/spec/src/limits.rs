@@ -65,11 +65,21 @@ pub const ELSEWHERE: &[Elsewhere] = &[
         says: "schemes `nscc`, `rccc`, `eqds` and `ndp` run over ports that trim (docs/uet.md)",
     },
     Elsewhere {
-        names: &["pfc", "pause", "802.1qbb", "lossless", "lossless-ethernet", "priority-flow-control"],
+        names: &[
+            "pfc",
+            "pause",
+            "storm",
+            "pause-storm",
+            "deadlock",
+            "802.1qbb",
+            "lossless",
+            "lossless-ethernet",
+            "priority-flow-control",
+        ],
         says: "`[pfc]`: switches of RDMA schemes pause the links by which they fill (docs/rdma.md)",
     },
     Elsewhere {
-        names: &["nvlink", "nvswitch"],
+        names: &["nvlink", "nvswitch", "gpu"],
         says: "`fabric.kind = \"rails\"` links the GPUs of a machine at `fabric.machine_rate` (docs/collectives.md)",
     },
     Elsewhere {
