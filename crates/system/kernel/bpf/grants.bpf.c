@@ -957,7 +957,8 @@ int grants_leaves(struct __sk_buff *skb)
 		wake_others(skb, &p, h, s);
 		bpf_spin_lock(&h->lock);
 	}
-	if (p.payload || c->step)
+	/* Repeated data make it wait, too. */
+	if (p.payload || c->step || (c->state == RECEIVES && credit_of(c) < settings.mss && !c->waits))
 		serve(h, c, &p.flow, p.payload ? FIRST * settings.mss : larger(2 * c->step, settings.mss), p.payload);
 	units = units_of(h, c, p.ack, p.window);
 	if (c->probed)

@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use nix::libc;
+use nix::net::if_::{if_indextoname, if_nameindex};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
 use crate::trouble::Trouble;
@@ -89,9 +90,16 @@ pub fn is_on_a_bus(device: &str) -> bool {
     ethtool(device, GET_DRIVER).is_ok_and(|bytes| bytes[BUS..BUS + BUS_BYTES].iter().any(|letter| *letter != 0))
 }
 
+/// Name of a device by its index, if it is in this network namespace.
+pub fn name_of(index: i32) -> Option<String> {
+    let name = if_indextoname(u32::try_from(index).ok()?).ok()?;
+    // nix does not notice that there is no such device.
+    (!name.is_empty()).then(|| name.to_string_lossy().into_owned())
+}
+
 /// Names of the devices.
 pub fn names() -> Vec<String> {
-    nix::net::if_::if_nameindex()
+    if_nameindex()
         .map_or_else(|_| Vec::new(), |all| all.iter().map(|one| one.name().to_string_lossy().into_owned()).collect())
 }
 
@@ -133,5 +141,6 @@ mod tests {
         assert!(mtu("lo").is_some_and(|mtu| mtu >= 1_500));
         assert_eq!((rate_mbit("lo"), is_on_a_bus("lo"), mtu("nowhere")), (None, false, None));
         assert!(names().contains(&"lo".to_string()));
+        assert_eq!((name_of(1), name_of(i32::MAX)), (Some("lo".into()), None));
     }
 }

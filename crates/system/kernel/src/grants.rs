@@ -273,6 +273,11 @@ impl Loaded {
         pin(self.device).exists()
     }
 
+    /// Whether the device is still there.
+    pub fn has_device(&self) -> bool {
+        device::name_of(self.device).is_some()
+    }
+
     /// Lets the programs act for three more seconds, but not beyond their end.
     ///
     /// # Errors
@@ -359,35 +364,30 @@ pub fn counted() -> Vec<Counted> {
     loaded().into_iter().filter_map(counted_at).collect()
 }
 
-fn counted_at(device: i32) -> Option<Counted> {
-    {
-        let map = MapHandle::from_pinned_path(pin(device)).ok()?;
-        let bytes = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok()??;
-        let word = |from_end: usize| {
-            let at = bytes.len().checked_sub(8 * from_end)?;
-            Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
-        };
-        let waiting = bytes.get(WAITING..WAITING + 4).and_then(|word| word.try_into().ok()).map(u32::from_ne_bytes);
-        Some(Counted {
-            device,
-            name: nix::net::if_::if_indextoname(u32::try_from(device).ok()?)
-                .ok()
-                .and_then(|name| name.into_string().ok())
-                .map(|name| printable(&name)),
-            waiting: waiting?,
-            lowered: word(11)?,
-            woken: word(10)?,
-            failed: word(9)?,
-            ignored: word(8)?,
-            connections: word(7)?,
-            full: word(6)?,
-            longest_wait_ns: word(5)?,
-            longest_idle_wait_ns: word(4)?,
-            stalls: word(3)?,
-            probes: word(2)?,
-            idle_turns: word(1)?,
-        })
-    }
+fn counted_at(index: i32) -> Option<Counted> {
+    let map = MapHandle::from_pinned_path(pin(index)).ok()?;
+    let bytes = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok()??;
+    let word = |from_end: usize| {
+        let at = bytes.len().checked_sub(8 * from_end)?;
+        Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+    };
+    let waiting = bytes.get(WAITING..WAITING + 4).and_then(|word| word.try_into().ok()).map(u32::from_ne_bytes);
+    Some(Counted {
+        device: index,
+        name: device::name_of(index).map(|name| printable(&name)),
+        waiting: waiting?,
+        lowered: word(11)?,
+        woken: word(10)?,
+        failed: word(9)?,
+        ignored: word(8)?,
+        connections: word(7)?,
+        full: word(6)?,
+        longest_wait_ns: word(5)?,
+        longest_idle_wait_ns: word(4)?,
+        stalls: word(3)?,
+        probes: word(2)?,
+        idle_turns: word(1)?,
+    })
 }
 
 /// Takes it back everywhere in this network namespace; returns the number of devices.

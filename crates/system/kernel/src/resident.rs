@@ -69,7 +69,7 @@ pub fn stay(loaded: &Loaded, words: &str) -> Result<(), Trouble> {
     let mut watchdog = Watchdog::default();
     while loaded.is_pinned() {
         loaded.renew()?;
-        if stop.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) || !loaded.has_device() {
             return loaded.remove();
         }
         if let Some(reason) = loaded.counted().and_then(|counted| watchdog.judge(&counted)) {
