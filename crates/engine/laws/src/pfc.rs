@@ -93,7 +93,8 @@ impl Memory {
         self.used
     }
 
-    fn threshold(&self, held: &Held) -> u64 {
+    /// Shared bytes that a link may fill now before it is paused.
+    pub fn threshold(&self, held: &Held) -> u64 {
         ((u128::from(self.shared.saturating_sub(self.used)) * u128::from(held.alpha_q16)) >> 16) as u64
     }
 

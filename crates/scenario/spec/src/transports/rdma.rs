@@ -1,5 +1,6 @@
 //! RDMA over lossless ports, or over ports that drop, in a scenario.
 
+use fanin_fabric::LinkId;
 use fanin_laws::rate::rdma::HEADERS;
 use fanin_units::{Bytes, QueueSize, Time};
 
@@ -130,21 +131,43 @@ impl Properties for RateBased {
         s.lossless_memories_suffice(&fabric)
     }
 
-    /// Senders whose least rates add up to more than the client's link at some point: pauses alone hold them back.
     fn doubts(&self, points: &[&Settings]) -> Option<Wrong> {
-        let kind = *self;
-        let (path, _) = points.first()?.least_rate(kind);
-        let rate = |s: &Settings| s.least_rate(kind).1;
-        let link = |s: &Settings| s.link.client_rate.0.unwrap_or(s.link.rate);
-        let adds_up = |s: &Settings| rate(s).0.saturating_mul(s.servers().into()) > link(s).0;
-        let s = points.iter().find(|s| s.workload.kind.many_to_one() && adds_up(s))?;
-        let what = format!(
-            "{} senders at the least rate of {} (`{path}`) send more than the client's link of {}, so that only pauses hold them back: use \
-             fewer senders, or a lower least rate",
-            s.servers(),
-            rate(s),
-            link(s)
-        );
-        Some(Wrong { paths: vec![path, "link.rate"], what })
+        points.iter().find_map(|s| resumes_only_when_empty(s)).or_else(|| least_rates_exceed_link(*self, points))
     }
+}
+
+/// A threshold of an empty memory that is no higher than `pfc.resume`.
+fn resumes_only_when_empty(s: &Settings) -> Option<Wrong> {
+    let fabric = s.network().ok().filter(|_| s.is_lossless())?;
+    let resume = s.laws.rates.pfc.resume;
+    let most = |links: &[LinkId]| {
+        let (memory, held) = s.lossless_memory(&fabric, links)?;
+        held.iter().map(|(_, held)| memory.threshold(held)).max()
+    };
+    let most = fabric.links_into_switches().filter_map(|(_, links)| most(&links)).max()?;
+    (resume.0 >= most).then(|| Wrong {
+        paths: vec!["pfc.resume", "pfc.alpha"],
+        what: format!(
+            "`pfc.resume` of {resume} is no less than {}, the most that a link may fill before it is paused, so that a paused link resumes only \
+             when none of its packets is left: use less",
+            Bytes(most)
+        ),
+    })
+}
+
+/// Senders whose least rates add up to more than the client's link at some point: pauses alone hold them back.
+fn least_rates_exceed_link(kind: RateBased, points: &[&Settings]) -> Option<Wrong> {
+    let (path, _) = points.first()?.least_rate(kind);
+    let rate = |s: &Settings| s.least_rate(kind).1;
+    let link = |s: &Settings| s.link.client_rate.0.unwrap_or(s.link.rate);
+    let adds_up = |s: &Settings| rate(s).0.saturating_mul(s.servers().into()) > link(s).0;
+    let s = points.iter().find(|s| s.workload.kind.many_to_one() && adds_up(s))?;
+    let what = format!(
+        "{} senders at the least rate of {} (`{path}`) send more than the client's link of {}, so that only pauses hold them back: use \
+         fewer senders, or a lower least rate",
+        s.servers(),
+        rate(s),
+        link(s)
+    );
+    Some(Wrong { paths: vec![path, "link.rate"], what })
 }

@@ -45,6 +45,14 @@ fn least_rates_above_the_link_are_a_warning() {
 }
 
 #[test]
+fn a_resume_that_no_share_reaches_is_a_warning() {
+    let lower = "[dcqcn]\nmin_rate = \"1/1000\"\n[pfc]\nresume = ";
+    let found = warnings("\"dcqcn\"", &format!("{lower}\"40 MB\""));
+    assert!(found.len() == 1 && found[0].contains("resumes only when none of its packets is left"), "{found:?}");
+    assert!(warnings("\"dcqcn\"", &format!("{lower}\"20 KB\"")).is_empty());
+}
+
+#[test]
 fn a_least_rate_of_zero_is_refused() {
     let text = "schemes = [\"dcqcn\"]\n[dcqcn]\nmin_rate = 0\n[workload]\nkind = \"one-shot\"\nfragment = \"1 MB\"\n";
     let refused = Scenario::parse("my.toml", text).and_then(|scenario| scenario.variants()).unwrap_err().to_string();
