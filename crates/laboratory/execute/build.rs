@@ -31,6 +31,6 @@ fn main() -> io::Result<()> {
 /// The entries of a folder, by name.
 fn sorted(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-    entries.sort();
+    entries.sort_unstable();
     Ok(entries)
 }

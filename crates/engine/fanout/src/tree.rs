@@ -191,7 +191,7 @@ impl Building {
         self.tree.parents[child_] = Some(parent);
         let whole = self.objects[child_];
         if mine.len() < most {
-            its.sort_by_key(|hub| (self.objects[*hub as usize], Reverse(*hub)));
+            its.sort_unstable_by_key(|hub| (self.objects[*hub as usize], Reverse(*hub)));
         }
         while mine.len() < most
             && let Some(last) = its.pop()

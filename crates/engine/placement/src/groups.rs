@@ -122,13 +122,13 @@ fn groups(cluster: &Cluster, replicas: usize) -> Vec<Vec<Server>> {
     };
     servers.retain(|server| *cluster.capacity(*server) != Resources::default());
     // Servers with the largest capacity are taken first, from the end.
-    servers.sort_by_key(|server| (cluster.rack(*server), room(server), Reverse(*server)));
+    servers.sort_unstable_by_key(|server| (cluster.rack(*server), room(server), Reverse(*server)));
     for theirs in servers.chunk_by(|one, other| cluster.rack(*one) == cluster.rack(*other)) {
         left.push((cluster.rack(theirs[0]), theirs.to_vec()));
     }
     let mut groups = Vec::new();
     loop {
-        left.sort_by_key(|(rack, servers)| (Reverse(servers.len()), *rack));
+        left.sort_unstable_by_key(|(rack, servers)| (Reverse(servers.len()), *rack));
         if left.len() < replicas || left[replicas - 1].1.is_empty() {
             return strong(cluster, groups);
         }

@@ -103,7 +103,7 @@ pub(crate) fn wanted(placement: &Placement, loads: &Loads) -> Vec<Move> {
             }
         }
     }
-    moves.sort_by_key(|of| (core::cmp::Reverse(loads.demands.log.frequency(of.object)), of.object));
+    moves.sort_unstable_by_key(|of| (core::cmp::Reverse(loads.demands.log.frequency(of.object)), of.object));
     moves
 }
 

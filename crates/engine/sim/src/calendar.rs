@@ -335,7 +335,7 @@ mod tests {
                     _ => calendar.push_far(key),
                 }
                 model.push(key);
-                model.sort_by(|a, b| b.cmp(a));
+                model.sort_unstable_by(|a, b| b.cmp(a));
                 let until = Time(now + patience);
                 calendar.serve(until);
                 for _ in 0..pops % 3 {

@@ -104,7 +104,7 @@ mod tests {
             let (mut heap, mut model) = (Heap::default(), Vec::new());
             for operation in operations {
                 match operation.map(|time| Key::new(time.into(), 0)) {
-                    Some(key) => { heap.push(key); model.push(key); model.sort(); }
+                    Some(key) => { heap.push(key); model.push(key); model.sort_unstable(); }
                     None => { heap.pop(); if !model.is_empty() { model.remove(0); } }
                 }
                 prop_assert_eq!(heap.peek(), model.first().copied().unwrap_or(Key::NEVER));

@@ -52,7 +52,7 @@ impl Latencies {
     pub fn rows(&self) -> Vec<LatencyRow> {
         let row = |(kind, data, histogram): &(FlowKind, bool, Histogram)| row(*kind, *data, histogram);
         let mut rows: Vec<LatencyRow> = self.classes.iter().map(row).collect();
-        rows.sort_by(|a, b| (&b.what, &a.class).cmp(&(&a.what, &b.class)));
+        rows.sort_unstable_by(|a, b| (&b.what, &a.class).cmp(&(&a.what, &b.class)));
         rows
     }
 }

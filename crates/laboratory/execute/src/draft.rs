@@ -220,7 +220,7 @@ mod tests {
         other.publish().unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "other");
         let mut names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        names.sort();
+        names.sort_unstable();
         assert_eq!(names, [".other.fanin-left", "file"]);
     }
 

@@ -144,10 +144,10 @@ impl<'a> Session<'a> {
                 tell(Progress { done: *done, total: *total, elapsed, left, pace });
             }
         })?;
-        of_batch.sort();
+        of_batch.sort_unstable();
         raised.extend(of_batch.into_iter().map(|(place, what)| Broken::new(&batch.specs[place], what)));
         self.elapsed += took;
-        self.notices.sort();
+        self.notices.sort_unstable();
         self.notices.dedup();
         Ok(())
     }

@@ -28,7 +28,7 @@ pub fn names(papers: &Path) -> Vec<String> {
         .filter(|entry| entry.path().join(CLAIMS).is_file())
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
-    names.sort();
+    names.sort_unstable();
     names
 }
 

@@ -110,6 +110,6 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
             found.push(path);
         }
     }
-    found.sort();
+    found.sort_unstable();
     Ok(found)
 }

@@ -62,7 +62,7 @@ pub fn of(control: &Control) -> Vec<PathBuf> {
         name == control.kernel_name || name.starts_with(&selections)
     };
     let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(own).collect();
-    found.sort();
+    found.sort_unstable();
     found
 }
 

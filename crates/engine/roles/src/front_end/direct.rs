@@ -78,9 +78,9 @@ impl<K: Part + Clone> Request<K> {
         let holder = |index: &u32| object_requests[*index as usize].holder;
         let unasked = |index: &u32| object_requests[*index as usize].state == State::NotRequested;
         let mut by_server: Vec<u32> = (0..object_requests.len() as u32).filter(unasked).collect();
-        by_server.sort_by_key(|index| (holder(index), *index));
+        by_server.sort_unstable_by_key(|index| (holder(index), *index));
         let mut groups: Vec<&[u32]> = by_server.chunk_by(|a, b| holder(a) == holder(b)).collect();
-        groups.sort_by_key(|group| group[0]);
+        groups.sort_unstable_by_key(|group| group[0]);
         let paths = groups.iter().map(|group| {
             let node = holder(&group[0]);
             Path { missing: group.len() as u32, ..Path::to(node, directory.rack(node), Time::NEVER) }

@@ -264,7 +264,7 @@ impl<K> Request<K> {
         let mut by_server: Vec<u32> = (0..object_requests.len() as u32)
             .filter(|&index| object_requests[index as usize].state == State::NotRequested)
             .collect();
-        by_server.sort_by_key(|index| (holder(index), *index));
+        by_server.sort_unstable_by_key(|index| (holder(index), *index));
         let groups: Vec<&[u32]> = by_server.chunk_by(|a, b| holder(a) == holder(b)).collect();
         let target = |group: &&[u32]| {
             let node = holder(&group[0]);

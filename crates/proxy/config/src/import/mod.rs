@@ -53,7 +53,7 @@ pub fn import(name: &str, text: &str) -> Result<Imported, Problem> {
     };
     let problem = |Wrong { line, text }| Problem { place: Some((name.to_owned(), line.max(1))), text };
     let Converted { settings, pools, mut notes } = converted.map_err(problem)?;
-    notes.sort();
+    notes.sort_unstable();
     let notes = notes.into_iter().map(|(line, text, matters)| Note { place: (name.to_owned(), line), text, matters });
     let toml = written(name, &settings, &pools);
     if !pools.is_empty() {

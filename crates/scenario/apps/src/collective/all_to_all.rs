@@ -41,7 +41,7 @@ fn schedule(at_once: usize, of: &[Vec<(u32, u64)>]) -> Schedule {
     let mut schedule = Schedule::default();
     for (from, sends) in (0..hosts).zip(of) {
         let mut sends = sends.clone();
-        sends.sort_by_key(|&(to, _)| (to + hosts - from) % hosts);
+        sends.sort_unstable_by_key(|&(to, _)| (to + hosts - from) % hosts);
         let mut numbers = Vec::new();
         for (to, bytes) in sends {
             let before = numbers.len().checked_sub(at_once).map(|earlier| numbers[earlier]);

@@ -62,7 +62,7 @@ mod tests {
         let mut fetches = Fetches::new(4, &mut Stream::new(1, Purpose::Task, 0));
         let on_two_nodes = |map: u32| Some(HostId(1 + map % 2));
         let mut begun: Vec<HostId> = std::iter::from_fn(|| fetches.begin_next(1, on_two_nodes)).collect();
-        begun.sort();
+        begun.sort_unstable();
         assert_eq!(begun, [HostId(1), HostId(2)], "one of each node");
         fetches.end(HostId(1));
         assert_eq!(fetches.begin_next(1, |_| None), None, "nothing can be had");

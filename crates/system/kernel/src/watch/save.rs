@@ -53,7 +53,7 @@ impl Reading {
         let netstat = fs::read_to_string("/proc/thread-self/net/netstat")?;
         let mut counters: Vec<String> =
             device::counters(device)?.iter().map(|(name, value)| format!("     {name}: {value}")).collect();
-        counters.sort();
+        counters.sort_unstable();
         Ok(Reading { at, netstat, device: format!("NIC statistics:\n{}\n", counters.join("\n")) })
     }
 }
@@ -204,7 +204,7 @@ impl Saver {
             let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(PREFIX));
             kept.extend(name.and_then(|name| name.parse().ok()).map(|began| (began, path.clone())));
         }
-        kept.sort();
+        kept.sort_unstable();
         let surplus = kept.len().saturating_sub(self.options.keep);
         kept.iter().take(surplus).try_for_each(|(_, folder)| fs::remove_dir_all(folder))
     }
