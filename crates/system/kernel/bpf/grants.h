@@ -413,10 +413,11 @@ static __always_inline u64 limit_of(const struct host *h, u64 path, bool alone, 
 
 	budget = most_of(budget, settings.turn);
 	*whole = budget + (alone ? ALONE * path : 0);
-	if (alone && !asks)
+	if (asks)
+		return most_of(least_of(most_of(budget, most - most / 8), beside(most, rest)), settings.turn);
+	if (alone)
 		return *whole - least_of(rest, budget / 2);
-	if (!asks)
-		rest -= beside(h->rested, budget / 2);
+	rest -= beside(h->rested, budget / 2);
 	return most_of(least_of(budget, beside(most, rest)), settings.turn);
 }
 
@@ -442,7 +443,7 @@ static __always_inline bool grant(struct host *h, struct connection *c, u32 step
 		h->crowded_ns = h->began_ns | 1;
 	alone = is_alone(h, many);
 	limit = limit_of(h, path, alone, asks, &whole);
-	most = whole / (many ? many : 1);
+	most = asks && expected_of(h, c) ? MOST_GRANT : whole / (many ? many : 1);
 	if (most > (u64)credit + step)
 		most = (u64)credit + step;
 	left = ahead(expected_of(h, c), c->high - c->base);

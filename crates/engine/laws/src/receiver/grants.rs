@@ -5,7 +5,7 @@
 //!          A granted right edge E never moves back; credit is E less the highest byte received, in whole segments. Connections that
 //!          receive share B: w = B / n, at least a turn; without others for a period a connection has 4 P + queue. A request grants up to
 //!          min(w, 10 MSS), data up to min(w, credit + 2 payload), as far as credit stays within min(B, M - rest), at least a turn: all
-//!          credit may come at once. Here rest is credit at rest; for data, credit that has rested for two periods counts up to B / 2. A
+//!          credit may come at once. A request may fill 7 M / 8 in place of B, without regard to w if the response's size is known. Here rest is credit at rest; for data, credit that has rested for two periods counts up to B / 2. A
 //!          connection left without a segment waits in a queue of turns; data frees credit for the head of the queue first. Once nothing
 //!          has arrived and nothing was granted for max(2 RTT, 200 us), a timer gives turns for P bytes, at most `queue` and at least one,
 //!          whatever credit there is: its owners do not use it. It doubles each time that nothing arrives, up to `idle`. A segment
@@ -516,6 +516,7 @@ impl Host {
         let share = budget / u64::from(connections.max(1));
         let left = self.left(place);
         let wanted = if alone || left == 0 { MOST } else { u64::from(left.next_multiple_of(self.mss)) };
+        let share = if cause == Cause::Request && self.expected(place) > 0 { MOST } else { share };
         let most = share.min(u64::from(credit) + u64::from(step)).min(wanted).max(least.into());
         let room = u64::from(credit) + limit.saturating_sub(used);
         let bytes = most.min(room).min(MOST);
@@ -542,7 +543,10 @@ impl Host {
         let budget = (path + self.queue).min(most).max(turn);
         let whole = if alone { budget + ALONE * path } else { budget };
         let rest = match cause {
-            Cause::Request => self.resting(),
+            Cause::Request => {
+                let limit = budget.max(most - most / 8).min(most.saturating_sub(self.resting()));
+                return (whole, limit.max(turn));
+            }
             Cause::Data if alone => return (whole, whole - self.resting().min(budget / 2)),
             Cause::Data => self.resting() - self.rested.saturating_sub(budget / 2),
         };
