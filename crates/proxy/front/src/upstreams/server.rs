@@ -581,12 +581,17 @@ impl<S> Server<S> {
         self.phase == Phase::Joining && self.is_open()
     }
 
-    /// Follows a phase. If it is in use again, requests wait for the connection.
+    /// Follows a phase. If it is in use again, which it has shown to another thread, requests wait for the connection.
     pub fn follow(&mut self, phase: Phase) {
         let was_out = std::mem::replace(&mut self.phase, phase) != Phase::Up;
-        if was_out && !self.is_out() && matches!(self.state, State::Down { .. }) {
-            self.backoff = Backoff::default();
-            self.state = State::Down { until: if self.is_second() { Nanos::MAX } else { AT_ONCE } };
+        if !was_out || self.is_out() {
+            return;
+        }
+        let until = if self.is_second() { Nanos::MAX } else { AT_ONCE };
+        match &mut self.state {
+            State::Down { .. } => (self.backoff, self.state) = (Backoff::default(), State::Down { until }),
+            State::Opening { waits, .. } => *waits = true,
+            State::Open(_) => self.is_doubtful = false,
         }
     }
 

@@ -186,3 +186,19 @@ fn limits_second_connection_per_client() {
     assert_eq!(server.alone.as_ref().unwrap().len(), MOST_ALONE / 2);
     assert_eq!(server.accepts(load(0, 1), NOBODY), Ok(()));
 }
+
+#[test]
+fn requests_wait_for_a_server_that_is_in_use_again() {
+    let mut server: Server<()> = Server::shared(&settings(), Arc::default(), 0);
+    let mut returns = |state: State<()>| {
+        server.is_doubtful = matches!(state, State::Open(()));
+        server.state = state;
+        server.follow(Phase::Away);
+        assert_eq!(server.accepts(load(0, 0), NOBODY), Err(ServerError::Down));
+        server.follow(Phase::Up);
+        (server.is_due(0), server.accepts(load(0, 0), NOBODY).is_ok())
+    };
+    assert_eq!(returns(State::Down { until: 9_000_000_000 }), (true, false), "it connects at once");
+    assert_eq!(returns(State::Opening { socket: (), since: 0, waits: false }), (false, true));
+    assert_eq!(returns(State::Open(())), (false, true));
+}
