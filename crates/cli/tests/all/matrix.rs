@@ -257,3 +257,25 @@ fn networks_workloads_options_and_commands_meet() {
 fn every_two_features_meet() {
     crossed(true);
 }
+
+/// Five switches in a ring, each with a host that sends to the next but one: all links fill, and each waits for the next one.
+const RING: &str = "schemes = [\"dcqcn\"]\nlink.rate = \"10 Gbit/s\"\nlink.delay = \"1 us\"\nfabric.kind = \"edges\"\n\
+    fabric.edges = [\"client a\", \"server1 b\", \"server2 c\", \"server3 d\", \"server4 e\", \"a b\", \"b c\", \"c d\", \"d e\", \"e a\"]\n\
+    switch.shared_buffer = \"300 KB\"\necn_ramp.k_min = \"100 MB\"\necn_ramp.k_max = \"101 MB\"\nrun.seeds = 1\n\
+    workload.kind = \"flows\"\nworkload.file = \"ring.csv\"\nworkload.duration = \"100 ms\"\n";
+
+#[test]
+fn every_output_names_a_deadlock() {
+    let place = Place::with(RING);
+    let flows: String = (0..5).map(|from| format!("{from},{},2000000,0\n", (from + 2) % 5)).collect();
+    fs::write(place.path("ring.csv"), format!("src,dst,bytes,start_us\n{flows}")).unwrap();
+    let compared = place.says(&["compare", "my.toml", "--out", "results"]);
+    assert!(compared.contains("deadlock: 1 of 1 runs of dcqcn end"), "{compared}");
+    assert!(compared.contains("1 of 1 runs end in a deadlock"), "{compared}");
+    let report = fs::read_to_string(place.path("results/report.html")).unwrap();
+    assert!(report.contains("1 of 1 runs end in a deadlock"));
+    let ran = place.says(&["run", "my.toml", "--scheme", "dcqcn"]);
+    assert!(ran.contains("deadlock: the run ends"), "{ran}");
+    let json: Value = serde_json::from_str(&place.says(&["compare", "my.toml", "--json"])).unwrap();
+    assert_eq!(json["rows"][0]["pauses"]["deadlocked_runs"], 1);
+}
