@@ -1,6 +1,6 @@
 # Measurements, long tests, and maintenance of their records. `make measurements` lists them; bench/README.md explains them.
 
-.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-scale bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-corpus diagnose-scenarios diagnose-tshark estimates fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-delays bench-grants bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize test-crowded web-check web-test web-picture advise-agrees sensitivity cost digests validate soak failover testbed-check testbed-requests testbed-kernel testbed-kill kernel-objects kernel-churn watch-bursts watch-causes watch-churn bench-limit-cost bench-limit grants-programs testbed-grants
+.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-scale bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-corpus diagnose-scenarios diagnose-tshark estimates fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-delays bench-grants bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize test-crowded web-check web-test web-picture advise-agrees sensitivity cost digests validate soak failover testbed-check testbed-requests testbed-kernel testbed-kill kernel-objects kernel-churn watch-bursts watch-causes watch-churn bench-limit-cost bench-limit grants-programs testbed-grants grants-pairs
 
 measurements: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' bench/measurements.mk | awk -F'|' '{printf "make %-22s %s\n", $$1, $$2}'
@@ -252,6 +252,9 @@ watch-churn: kernel ## start and kill `fanin watch` under connections that come 
 
 grants-programs: kernel ## hold memcached, nginx and iperf3 against incast with and without granted windows, at a port of RATE_MBIT (100), as root
 	@python3 bench/grants_programs.py --rate-mbit $(or $(RATE_MBIT),100)
+
+grants-pairs: kernel ## compare rounds with granted windows off and on in turn on this machine's kernel, by senders, sizes and buffers, as root
+	@python3 bench/grants_pairs.py
 
 testbed-grants: build kernel ## measure granted windows at ten random clusters (SEED) on this machine beside their prediction, as root
 	@python3 bench/testbed_grants.py --seed $(or $(SEED),1)

@@ -960,6 +960,9 @@ int grants_leaves(struct __sk_buff *skb)
 	/* Repeated data make it wait, too. */
 	if (p.payload || c->step || (c->state == RECEIVES && credit_of(c) < settings.mss && !c->waits))
 		serve(h, c, &p.flow, p.payload ? FIRST * settings.mss : larger(2 * c->step, settings.mss), p.payload);
+	/* The peer's FIN needs a window, too. */
+	if (p.flags & FIN)
+		keep_a_segment(h, c);
 	units = units_of(h, c, p.ack, p.window);
 	if (c->probed)
 		set_waits(h, c, c->waits, false);

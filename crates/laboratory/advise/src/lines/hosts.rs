@@ -1,11 +1,16 @@
 //! Commands for hosts: attributes of routes, sysctls, and jumbo frames. Names and values are those of [`fanin_assemble::linux()`].
 
+use std::ops::RangeInclusive;
+
 use fanin_assemble::{RouteAttribute, Sysctl, route_window_holds, socket_buffer};
 use fanin_spec::{Scheme, Settings};
 use fanin_units::{Bytes, Time};
 
 use super::{Addresses, Lines, PROTO, Saved, Where};
 use crate::remedy::Change;
+
+/// Bytes of responses that tests on a kernel have tried with grants (bench/grants_pairs.py); the note below names them.
+const GRANTS_TRIED: RangeInclusive<u64> = 2_000..=262_144;
 
 /// The congestion control that gentle slow start extends, as `fanin kernel` has it, and the name of both in the kernel.
 fn gentle_slow_start(scheme: &str) -> Option<(&'static str, &'static str)> {
@@ -154,7 +159,7 @@ impl Lines {
     }
 
     /// Windows granted by the client's kernel, to connections of the application.
-    pub(super) fn grants(&mut self, change: &Change) {
+    pub(super) fn grants(&mut self, change: &Change, after: &Settings) {
         if !change.scheme.as_deref().and_then(|scheme| Scheme::parse(scheme).ok()).is_some_and(|scheme| scheme.grants) {
             return;
         }
@@ -180,6 +185,15 @@ impl Lines {
              --device eth0 --canary cgroup=system.slice/NAME.service --for 10m.",
         );
         self.note("fanin kernel needs root, Linux 6.4 with BTF, and the program fanin-kernel.");
+        let servers = u64::from(after.requested_servers().max(1));
+        let block = after.workload.block.0.map(|block| block.0 / servers);
+        let response = after.workload.fragment.0.map(|fragment| fragment.0).or(block);
+        if response.is_none_or(|bytes| !GRANTS_TRIED.contains(&bytes)) {
+            self.note(
+                "Unconfirmed: tests on a kernel have tried grants with responses of 2 KB to 256 KiB only. For others, this rests on the \
+                 simulation alone.",
+            );
+        }
     }
 
     /// DCTCP, and the ECN settings that it needs.

@@ -153,7 +153,7 @@ pub fn lines(change: &Change, [today, after]: [&Settings; 2], addresses: &Addres
     lines.routes(change, after, addresses);
     lines.idle_restart(change);
     lines.congestion_control(change);
-    lines.grants(change);
+    lines.grants(change, after);
     let eos = matches!(after.switch.profile.0, Some(Chip::A7060 | Chip::A7050 | Chip::A7060X6));
     lines.marks(change, [today, after], eos);
     lines.alpha(change, eos);

@@ -84,6 +84,18 @@ fn grants_are_loaded_at_the_client_for_the_application_alone() {
 }
 
 #[test]
+fn grants_are_unconfirmed_for_responses_that_no_kernel_has_tried() {
+    let change = Change { scheme: Some("cubic+grants".into()), ..Change::none() };
+    let is_marked = |bytes: u64| {
+        let mut settings = Settings::default();
+        settings.workload.fragment.0 = Some(Bytes(bytes));
+        let lines = lines(&change, [&settings; 2], &Addresses::default());
+        lines.notes.iter().any(|note| note.starts_with("Unconfirmed"))
+    };
+    assert_eq!([500, 2_000, 65_536, 262_144, 10_000_000].map(is_marked), [true, false, false, false, true]);
+}
+
+#[test]
 fn dctcp_needs_both_hosts_and_a_switch_threshold_in_bytes() {
     let lines = of(&[("ecn_threshold.k", "20 packets")], Some("dctcp"));
     let there = |place, what: &str| lines.apply.iter().any(|line| line.place == place && line.line.contains(what));
