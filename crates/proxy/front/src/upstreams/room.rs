@@ -171,10 +171,10 @@ impl Room {
         });
     }
 
-    /// A response ends. Its missing keys count as values without bytes.
+    /// A response ends. Its missing keys count as values without bytes; bytes may be left although all values have come.
     #[inline]
     pub fn response_ends(&mut self, tenant: u32, rest: Expected) {
-        if rest.values > 0 {
+        if rest != Expected::default() {
             self.change(tenant, |load| {
                 (0..rest.values.min(WEIGHT as u32)).for_each(|_| load.weighted -= load.weighted / WEIGHT);
                 load.values -= rest.values as usize;
@@ -308,6 +308,19 @@ mod tests {
         room.response_ends(1, large);
         assert!(room.suffices(1, values(1, 1)));
         assert_eq!(room.expected, 0);
+    }
+
+    #[test]
+    fn values_smaller_than_expected_leave_nothing_behind() {
+        let mut room = Room::default();
+        for _ in 0..1000 {
+            let mut rest = values(2, 200_000);
+            room.expect(1, rest);
+            (0..2).for_each(|_| room.value_comes(1, &mut rest, 10));
+            assert_eq!(rest, values(0, 199_980));
+            room.response_ends(1, rest);
+        }
+        assert_eq!((room.expected, room.load(1).values, room.load(1).bytes), (0, 0, 0));
     }
 
     /// Gets of a tenant until it has to wait.
