@@ -13,15 +13,15 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::Command;
-use std::sync::Mutex;
 use std::thread;
 
 use fanin_testing::wait_until;
 use layout::{ACK, FIN, Layout, PSH, SYN, Segment};
-use libbpf_rs::query::MapInfoIter;
-use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 use nix::libc;
 use nix::mount::{MsFlags, mount};
+use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, unshare};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -32,8 +32,6 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_fanin-kernel");
 const PLAIN: Layout = Layout { ipv6: false, vlan: false, stamps: false, scale: 7 };
 const OWN_PORT: u16 = 4_000;
 const RST: u8 = 4;
-/// Tests take turns: each finds its own table among all maps.
-static TURN: Mutex<()> = Mutex::new(());
 /// State of a closed connection (net/tcp_states.h).
 const CLOSE: u8 = 7;
 
@@ -100,20 +98,26 @@ fn info(stream: &TcpStream) -> (u8, u64) {
     (bytes[0], u64::from_ne_bytes(bytes[128..136].try_into().expect("eight bytes")))
 }
 
+/// The table of connections of the programs at the device.
+fn table() -> MapHandle {
+    let index = if_nametoindex("tap0").expect("a device");
+    let link = Link::open(format!("/sys/fs/bpf/fanin/fanin_grants-{index}-in")).expect("a pin");
+    let program = link.info().expect("a link").prog_id;
+    let options = ProgInfoQueryOptions::default().include_map_ids(true);
+    let info = ProgInfoIter::with_query_opts(options).find(|info| info.id == program).expect("a program");
+    let maps = info.map_ids.iter().filter_map(|id| MapHandle::from_map_id(*id).ok());
+    maps.into_iter().find(|map| map.name() == "connections").expect("the table of connections")
+}
+
 impl Wire {
     fn new() -> Wire {
         let frames = tap("tap0");
         ip("link set tap0 address 02:02:02:02:02:02 mtu 1500 up");
         ip("addr add 10.0.0.1/24 dev tap0");
         ip("neigh add 10.0.0.2 lladdr 04:04:04:04:04:04 dev tap0");
-        let of_grants = || -> Vec<u32> {
-            MapInfoIter::default().filter(|map| map.name == "connections").map(|map| map.id).collect()
-        };
-        let before = of_grants();
         grants(&["load", "grants", "--device", "tap0", "--rate-mbit", "1000", "--turn", "1"]);
-        let id = of_grants().into_iter().find(|id| !before.contains(id)).expect("the table of connections");
         let listener = TcpListener::bind(("10.0.0.1", OWN_PORT)).expect("a listener");
-        Wire { frames, map: MapHandle::from_map_id(id).expect("the table of connections"), listener, peer: 10_000 }
+        Wire { frames, map: table(), listener, peer: 10_000 }
     }
 
     fn send(&mut self, segment: &Segment) -> Vec<Reply> {
@@ -288,9 +292,7 @@ fn on_a_wire(test: impl FnOnce(&mut Wire) + Send + 'static) {
         // The process of grants ends with the device.
         test(&mut Wire::new());
     };
-    let turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     thread::spawn(run).join().expect("the test passes");
-    drop(turn);
 }
 
 #[test]
