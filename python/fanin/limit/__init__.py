@@ -32,8 +32,8 @@ class Limit(_fanin.Limit):
     `expected` the assumed size of a response before any is known. Callers with waiting requests get equal shares of bytes.
 
     Processes that give the same folder as `shared`, such as one in `/dev/shm`, divide the budget. A process that ends, or is killed, gives
-    back its part at once. Make the limit after a fork. The folder is this user's or root's, and closed to others but the group whose number is
-    `group`.
+    back its part at once. Make the limit after a fork. The folder is this user's or root's, and closed to others but the group whose
+    number is `group`.
     """
 
     def __new__(
