@@ -1,6 +1,6 @@
 # Measurements, long tests, and maintenance of their records. `make measurements` lists them; bench/README.md explains them.
 
-.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-scale bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-corpus diagnose-scenarios diagnose-tshark estimates fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-delays bench-grants bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize test-crowded web-check web-test web-picture advise-agrees sensitivity cost digests validate soak failover testbed-check testbed-requests testbed-kernel testbed-kill kernel-objects kernel-churn watch-bursts watch-causes watch-churn bench-limit-cost bench-limit grants-programs testbed-grants grants-pairs
+.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-scale bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge packetdrill packetdrill-kernel advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-corpus diagnose-scenarios diagnose-tshark estimates fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-delays bench-grants bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize test-crowded web-check web-test web-picture advise-agrees sensitivity cost digests validate soak failover testbed-check testbed-requests testbed-kernel testbed-kill kernel-objects kernel-churn watch-bursts watch-causes watch-churn bench-limit-cost bench-limit grants-programs testbed-grants grants-pairs
 
 measurements: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' bench/measurements.mk | awk -F'|' '{printf "make %-22s %s\n", $$1, $$2}'
@@ -117,6 +117,15 @@ linux-instant-record: ## record a grid of points on that kernel (40 minutes of a
 
 linux-instant-judge: build ## compare fanin with that record: goodput, p99 and verdict
 	@python3 bench/linux/judge_instant.py
+
+packetdrill: ## run packetdrill's scripts below SUITE against the endpoint: a verdict for each, and a table by folder
+	@scripts/setup.sh rust
+	@cargo run --quiet --release --locked --package fanin-assemble --example packetdrill -- suite $(or $(SUITE),crates/scenario/assemble/tests/packetdrill)
+
+packetdrill-kernel: ## compare the endpoint with this machine's kernel, segment by segment, over SEEDS (1..40) of random paths of each kind (root; minutes)
+	@scripts/setup.sh rust
+	@cargo build --quiet --release --locked --package fanin-assemble --example packetdrill
+	@python3 bench/packetdrill/kernel.py --seeds $(or $(SEEDS),1..40) $(if $(KINDS),--kinds $(KINDS)) $(if $(KEEP),--keep $(KEEP))
 
 advise-lines: build ## run the commands of `fanin advise` for Linux and SONiC in network namespaces (needs root)
 	@python3 bench/advise/lines.py

@@ -10,6 +10,7 @@ use fanin_units::Time;
 use crate::call::Call;
 use crate::loss::Loss;
 use crate::params::Params;
+use crate::rack::Marks;
 use crate::segment::{Flags, Segment, Wire, header_bytes, microseconds};
 use crate::tcb::{State, Tcb};
 
@@ -218,6 +219,11 @@ impl Endpoint {
     /// The congestion window and the slow-start threshold.
     pub fn window(&self) -> Window {
         self.tcb.snd.window
+    }
+
+    /// The state of loss recovery; `None` without `rack` and `tail_loss_probe`.
+    pub fn marks(&self) -> Option<Marks> {
+        self.loss.marks()
     }
 
     /// The congestion control with its state.

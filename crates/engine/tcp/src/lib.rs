@@ -58,5 +58,6 @@ pub use endpoint::Endpoint;
 pub use fanin_laws::stack::{Ect, NewReno, RtoFloor, RttVariance};
 pub use fanin_transport::{Block, HeaderOptions, Metadata, Progress, Stats, Timer, Written};
 pub use params::{Echo, Params, Stack};
+pub use rack::{Marks, Phase};
 pub use segment::{Flags, Segment, Wire};
 pub use transport::Settings;

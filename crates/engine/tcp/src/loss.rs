@@ -6,7 +6,7 @@ use fanin_units::Time;
 use crate::call::Call;
 use crate::counts::Counts;
 use crate::params::Params;
-use crate::rack::Rack;
+use crate::rack::{Marks, Rack};
 use crate::segment::{Segment, Wire};
 use crate::tcb::Tcb;
 
@@ -44,10 +44,14 @@ impl Loss {
             // Acknowledges data that was never sent (RFC 9293, section 3.10.7.4).
             return;
         }
-        tcb.snd.rwnd = segment.window;
+        // An old acknowledgement has an old window.
+        let (current, before) = (ack >= tcb.snd.una, tcb.snd.rwnd);
+        if current {
+            tcb.snd.rwnd = segment.window;
+        }
         match self {
             Loss::Counts(counts) => counts.on_ack(tcb, call, segment, sack, ack),
-            Loss::Rack(rack) => rack.on_ack(tcb, call, segment, sack, ack),
+            Loss::Rack(rack) => rack.on_ack(tcb, call, segment, sack, current && segment.window > before),
         }
     }
 
@@ -56,6 +60,14 @@ impl Loss {
         match self {
             Loss::Counts(counts) => counts.on_timer(tcb, call),
             Loss::Rack(rack) => rack.on_timer(tcb, call),
+        }
+    }
+
+    /// The state of recovery; `None` by counts.
+    pub fn marks(&self) -> Option<Marks> {
+        match self {
+            Loss::Counts(_) => None,
+            Loss::Rack(rack) => Some(rack.marks()),
         }
     }
 

@@ -45,8 +45,6 @@ pub struct Params {
     pub sack: bool,
     /// Loss by time (RFC 8985) instead of by counts; requires `sack`.
     pub rack: bool,
-    /// Process an ACK's SACKs first, so that its cumulative acknowledgement sets the round trip for loss detection.
-    pub sacks_first: bool,
     /// Tail loss probe (RFC 8985, section 7); requires `sack`.
     pub tail_loss_probe: bool,
     /// How long the peer may delay an ACK, for a probe with one segment outstanding (TLP.max_ack_delay).
@@ -87,6 +85,8 @@ pub struct Params {
     pub packet_window: bool,
     /// Undo unnecessary window reductions and report duplicates (RFC 2883); requires `rack` or `tail_loss_probe`.
     pub undo: bool,
+    /// After a timeout, new data shows whether it was spurious (F-RTO, RFC 5682); requires `rack` or `tail_loss_probe`.
+    pub frto: bool,
     /// HyStart may end CUBIC's slow start; requires Linux's variance.
     pub hystart: bool,
     /// Grow the window only when it is filled; requires `rack` or `tail_loss_probe`.
@@ -119,7 +119,6 @@ impl Default for Params {
             karn_backoff: false,
             sack: true,
             rack: false,
-            sacks_first: false,
             tail_loss_probe: false,
             max_ack_delay: Time::from_millis(40),
             timer_margin: Time::ZERO,
@@ -139,6 +138,7 @@ impl Default for Params {
             cut_window: false,
             packet_window: false,
             undo: false,
+            frto: false,
             hystart: false,
             window_validation: false,
             receive_window: 16 << 20,

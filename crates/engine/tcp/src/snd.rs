@@ -31,7 +31,7 @@ pub(crate) struct Sender {
     pub recover: u64,
     /// The last mark reduced the window; the next one counts when an ACK is above this.
     pub cwr_high: u64,
-    /// The reduction after a mark, until an ACK is above `cwr_high`.
+    /// The reduction under way: by counts after a mark, until an ACK is above `cwr_high`; by time after a loss, too.
     pub cwr: Option<Prr>,
     /// Set CWR on the next data segment.
     pub send_cwr: bool,

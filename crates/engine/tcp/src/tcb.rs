@@ -189,9 +189,10 @@ impl Tcb {
     /// Out of line, so that the common path pays nothing.
     #[inline(never)]
     fn grow_by_bytes(&mut self, params: &Params, facts: &Ack) {
-        let mut left = facts.acked;
+        let (mut left, several) = (facts.acked, self.law.takes_several());
         while left > 0 {
-            let acked = left.min(params.mss);
+            let whole = several && self.snd.window.cwnd >= self.snd.window.ssthresh;
+            let acked = if whole { left } else { left.min(params.mss) };
             self.law.grow(&Ack { acked, ..*facts }, &mut self.snd.window);
             left -= acked;
         }

@@ -33,7 +33,6 @@ pub(crate) fn tcp_params(spec: &RunSpec) -> Params {
         delayed_ack_timeout: t.delayed_ack_timeout,
         acks_wait_for_reader: t.acks_wait_for_reader,
         pingpong: t.pingpong,
-        sacks_first: t.sacks_first,
         ack_compression: t.sack && t.ack_compression,
         rtt_variance: t.rtt_variance,
         quick_acks: t.quick_acks as u8, // at most 255: spec::check
@@ -43,6 +42,7 @@ pub(crate) fn tcp_params(spec: &RunSpec) -> Params {
         window_validation: t.window_validation,
         packet_window: t.packet_window && t.sack && (t.rack || t.tail_loss_probe),
         undo: t.undo,
+        frto: t.frto,
         hystart: t.hystart,
         receive_window: t.receive_window.0 as u32,
         ect: spec.scheme.ecn.then_some(t.ect),

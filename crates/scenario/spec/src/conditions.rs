@@ -31,7 +31,6 @@ fn condition(need: Need) -> Condition {
         Need::Validation => VALIDATION,
         Need::Undo => UNDO,
         Need::HyStart => HYSTART,
-        Need::Rack => RACK,
         Need::Variance => VARIANCE,
         Need::DelayedAcks => DELAYED_ACKS,
         Need::DelayedAcksAndGaps => DELAYED_ACKS_AND_GAPS,
@@ -110,7 +109,6 @@ const HYSTART: Condition = Condition {
     },
     without: "HyStart is part of cubic, without gss; it needs `cubic.variant` and `tcp.rtt_variance` \"linux\", and `tcp.rack` or `tcp.tail_loss_probe`",
 };
-const RACK: Condition = Condition { met: |_, s| s.tcp.rack, without: "time-based loss detection needs `tcp.rack`" };
 const VARIANCE: Condition = Condition {
     met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
     without: "RFC 6298's is used without `tcp.rack` or `tcp.tail_loss_probe`",

@@ -61,7 +61,6 @@ pub(crate) enum Need {
     Validation,
     Undo,
     HyStart,
-    Rack,
     Variance,
     DelayedAcks,
     DelayedAcksAndGaps,

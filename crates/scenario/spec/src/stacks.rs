@@ -92,8 +92,8 @@ fn linux() -> Vec<(&'static str, Literal)> {
         ("tcp.cut_window", Literal::Bool(true)),        // tcp_reno_ssthresh, cubictcp_recalc_ssthresh
         ("tcp.window_validation", Literal::Bool(true)), // tcp_is_cwnd_limited
         ("tcp.packet_window", Literal::Bool(true)),     // tcp_packets_in_flight, tcp_cwnd_test
-        ("tcp.sacks_first", Literal::Bool(true)),       // tcp_ack: tcp_sacktag_write_queue, then tcp_clean_rtx_queue
         ("tcp.undo", Literal::Bool(true)),              // tcp_dsack, tcp_try_undo_dsack, tcp_try_undo_loss
+        ("tcp.frto", Literal::Bool(true)),              // tcp_process_loss
         ("tcp.rtt_variance", text("linux")),            // tcp_rtt_estimator
         ("tcp.pingpong", Literal::Bool(true)),          // tcp_event_data_sent, tcp_cleanup_rbuf
         ("tcp.ack_compression", Literal::Bool(true)),   // tcp_comp_sack_nr

@@ -82,6 +82,11 @@ pub trait Control {
     /// Moves the window from ssthresh on.
     fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window);
 
+    /// Whether congestion avoidance takes an ACK of several segments at once; else each segment by itself where bytes are counted.
+    fn takes_several(&self) -> bool {
+        false
+    }
+
     /// Whether it ever [has a rate](Control::rate); called once, at the start.
     fn paces(&self) -> bool {
         false

@@ -16,6 +16,8 @@ mod stage;
 
 pub use params::{Params, Variant};
 
+use fanin_units::Time;
+
 use super::control::{Ack, Cause, Congestion, Control, Window};
 
 /// One connection's state.
@@ -36,6 +38,13 @@ impl Cubic {
         }
     }
 
+    /// The connection sends again after it was idle.
+    pub fn resume(&mut self, now: Time, last_sent: Time) {
+        if let Cubic::Linux(cubic) = self {
+            cubic.resume(now, last_sent);
+        }
+    }
+
     /// HyStart: note an ACK's round trip before the window grows; may end slow start.
     pub fn search(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
         if let Cubic::Linux(cubic) = self {
@@ -45,6 +54,16 @@ impl Cubic {
 }
 
 impl Control for Cubic {
+    fn observe(&mut self, ack: &Ack) {
+        if let Cubic::Linux(cubic) = self {
+            cubic.observe(ack);
+        }
+    }
+
+    fn takes_several(&self) -> bool {
+        matches!(self, Cubic::Linux(_))
+    }
+
     fn slow_start(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
         super::newreno::slow_start(ack, mss, window);
     }

@@ -97,6 +97,10 @@ macro_rules! bases {
                 match self { $(Base::$Law(law) => law.congestion_avoidance(ack, mss, window),)* Base::Foreign(law) => law.congestion_avoidance(ack, mss, window) }
             }
 
+            fn takes_several(&self) -> bool {
+                match self { $(Base::$Law(law) => law.takes_several(),)* Base::Foreign(law) => law.takes_several() }
+            }
+
             fn paces(&self) -> bool {
                 match self { $(Base::$Law(law) => law.paces(),)* Base::Foreign(law) => law.paces() }
             }
@@ -219,6 +223,13 @@ impl Law {
         }
     }
 
+    /// The connection sends again after it was idle.
+    pub fn resume(&mut self, now: Time, last_sent: Time) {
+        if let Base::Cubic(cubic) = &mut self.base {
+            cubic.resume(now, last_sent);
+        }
+    }
+
     /// HyStart, for CUBIC as in Linux: note an ACK's round trip before the window grows; may lower ssthresh to the window.
     pub fn search(&mut self, ack: &Ack, window: &mut Window) {
         if let (Base::Cubic(cubic), None) = (&mut self.base, &self.slow_start) {
@@ -240,6 +251,11 @@ impl Law {
         if let Some(cap) = &self.cap {
             cap.hold(self.mss, window);
         }
+    }
+
+    /// Whether congestion avoidance takes an ACK of several segments at once.
+    pub fn takes_several(&self) -> bool {
+        self.base.takes_several()
     }
 
     /// Whether a cap or a rate may keep data of an open window back: so a sender that nothing keeps back tests once for both.

@@ -56,6 +56,10 @@ impl Control for NewReno {
         slow_start(ack, mss, window);
     }
 
+    fn takes_several(&self) -> bool {
+        matches!(self, NewReno::Linux(_))
+    }
+
     /// RFC 5681, equation 3.
     #[inline]
     fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {

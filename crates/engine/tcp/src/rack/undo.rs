@@ -1,70 +1,98 @@
 //! Undo of unnecessary window reductions.
-//! Sources: RFC 2883 and 3708, duplicates that the peer reports; RFC 3522 and 4015, timestamps (Eifel); Linux 6.1,
-//!          tcp_may_undo(), tcp_undo_cwnd_reduction(), tcp_check_dsack().
+//! Sources: RFC 2883 and 3708, duplicates that the peer reports; RFC 3522 and 4015, timestamps (Eifel); Linux 6.12,
+//!          tcp_init_undo(), tcp_may_undo(), tcp_packet_delayed(), tcp_undo_cwnd_reduction(), tcp_try_undo_*().
 //! Rule:    if every retransmission since the reduction was reported as a duplicate, or the acknowledged data was sent before the
 //!          first of them, nothing was lost: restore the window.
-//! Owns:    the window before the last reduction, and the number of retransmissions since that may have been necessary.
 
-use fanin_laws::sender::Window;
-use fanin_transport::Block;
 use fanin_units::Time;
 
-use crate::segment::{microseconds, widen};
+use super::{Phase, Rack};
+use crate::call::Call;
+use crate::params::Params;
+use crate::segment::{Segment, Wire};
+use crate::tcb::Tcb;
 
-/// A window reduction that may be undone.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cut {
-    /// `snd.una` at the reduction.
-    una: u64,
-    /// The window before it.
-    pub before: Window,
-    /// Retransmissions not reported as duplicates; `None` before the first.
-    resent: Option<u32>,
-    /// When the first was sent.
-    resent_at: Time,
-}
+impl Rack {
+    /// tcp_may_undo().
+    fn may_undo(&self, segment: &Segment, params: &Params) -> bool {
+        params.undo && self.undo.marker > 0 && (self.undo.all_duplicated() || self.undo.is_delayed(segment, params))
+    }
 
-impl Cut {
-    /// Record the window before the reduction; earlier retransmissions may still arrive twice.
-    pub fn new(una: u64, before: Window, resent: u32) -> Cut {
-        // The window itself counts as ssthresh, too (tcp_current_ssthresh).
-        let ssthresh = before.ssthresh.max(before.cwnd / 4 * 3);
-        Cut {
-            una,
-            before: Window { ssthresh, ..before },
-            resent: (resent > 0).then_some(resent),
-            resent_at: Time::NEVER,
+    /// Restore the window, unless a mark proved the congestion (tcp_undo_cwnd_reduction).
+    fn restore(&mut self, tcb: &mut Tcb, forget_losses: bool) {
+        if forget_losses {
+            self.board.forget_losses();
         }
-    }
-
-    pub fn note_resent(&mut self, now: Time) {
-        self.resent = Some(self.resent.unwrap_or(0) + 1);
-        self.resent_at = self.resent_at.min(now);
-    }
-
-    /// The peer reports these bytes as duplicates.
-    pub fn note_duplicate(&mut self, duplicate: Block) {
-        if duplicate.end > self.una {
-            self.resent = self.resent.map(|resent| resent.saturating_sub(1));
+        if let Some(ssthresh) = self.undo.ssthresh {
+            let window = &mut tcb.snd.window;
+            window.cwnd = window.cwnd.max(self.undo.cwnd);
+            if ssthresh > window.ssthresh {
+                window.ssthresh = ssthresh;
+                tcb.snd.send_cwr = false;
+            }
         }
+        self.undo.marker = 0;
+        self.clock.advanced = true;
     }
 
-    /// Whether all retransmissions were duplicates.
-    pub fn all_duplicated(&self) -> bool {
-        self.resent == Some(0)
+    /// All that was sent before the reduction is acknowledged (tcp_try_undo_recovery).
+    pub(super) fn end_recovery(&mut self, tcb: &mut Tcb, call: &Call<'_, impl Wire>, segment: &Segment) {
+        if self.may_undo(segment, call.params) {
+            self.restore(tcb, false);
+        } else {
+            self.clock.keep_window_for = self.clock.keep_window_for.saturating_sub(1);
+        }
+        self.phase = Phase::Open;
     }
 
-    /// Whether this acknowledges data sent before any retransmission.
-    pub fn acks_original(&self, echo: Option<u32>) -> bool {
-        let before = |echo: u32| (echo.wrapping_sub(microseconds(self.resent_at)) as i32) < 0;
-        self.resent_at != Time::NEVER && echo.is_some_and(before)
+    /// All retransmissions were duplicates (tcp_try_undo_dsack).
+    pub(super) fn undo_duplicated(&mut self, tcb: &mut Tcb, params: &Params) -> bool {
+        let needless = params.undo && self.undo.all_duplicated();
+        if needless {
+            self.clock.note_needless_recovery();
+            self.restore(tcb, false);
+        }
+        needless
     }
-}
 
-/// The duplicate that the peer reports: its first block is below its acknowledgement, or within its second one (RFC 2883, section 4).
-pub(super) fn duplicate(sack: &[Block], ack: u64) -> Option<Block> {
-    let wide = |block: &Block| Block { start: widen(block.start as u32, ack), end: widen(block.end as u32, ack) };
-    let first = wide(sack.first()?);
-    let within = |whole: Block| whole.start <= first.start && first.end <= whole.end;
-    (first.start < ack || sack.get(1).map(wide).is_some_and(within)).then_some(first)
+    /// After a timeout, or `by_new_data`: F-RTO has shown that it was spurious (tcp_try_undo_loss).
+    pub(super) fn undo_timeout(
+        &mut self,
+        tcb: &mut Tcb,
+        call: &Call<'_, impl Wire>,
+        segment: &Segment,
+        by_new_data: bool,
+    ) -> bool {
+        let needless = by_new_data || self.may_undo(segment, call.params);
+        if needless {
+            self.restore(tcb, true);
+            tcb.retries = 0;
+            self.phase = Phase::Open;
+        }
+        needless
+    }
+
+    /// A partial acknowledgement of data that was delayed, not lost (tcp_try_undo_partial). Returns whether nothing must be retransmitted,
+    /// since retransmissions in flight will tell.
+    pub(super) fn undo_partly(
+        &mut self,
+        tcb: &mut Tcb,
+        call: &Call<'_, impl Wire>,
+        segment: &Segment,
+        una: u64,
+    ) -> bool {
+        if !call.params.undo || self.undo.marker == 0 || !self.undo.is_delayed(segment, call.params) {
+            return false;
+        }
+        self.note_reordering(tcb, call.params, una);
+        if self.board.resent.segments > 0 {
+            return true;
+        }
+        if !self.board.has_resent() {
+            self.undo.resent_at = Time::NEVER;
+        }
+        self.restore(tcb, true);
+        self.stay_open(tcb);
+        false
+    }
 }

@@ -145,9 +145,6 @@ section! {
         sack: bool = true,
         /// Time-based loss detection (RACK, RFC 8985): segments sent a round trip before a delivered one are lost, retransmissions included; off: duplicate-ACK counting (RFC 6675). Needs sack.
         rack: bool = false,
-        /// Process an ACK's SACK blocks before its cumulative acknowledgement (Linux; RFC 8985 gives no order). RACK.rtt is then that of the latter: a delayed ACK makes it long, and segments sent together with the acknowledged one wait for the reordering timer.
-        #[needs(Rack)]
-        sacks_first: bool = false,
         /// Tail-loss probe after two round trips without an ACK (TLP, RFC 8985, section 7); it does not count as a timeout. Needs sack.
         tail_loss_probe: bool = false,
         /// Time that a probe allows for the peer's delayed ACK if one segment is in flight: a time, "rto_min" (Linux 6.12) or "none", which means delayed_ack_timeout.
@@ -208,6 +205,9 @@ section! {
         /// Undo a window reduction that proves unnecessary: if all retransmissions were duplicates (DSACK, RFC 2883 and 3708), or the acknowledged data was sent before the retransmission (Eifel, RFC 3522 and 4015; needs timestamps). As in Linux.
         #[needs(Undo)]
         undo: bool = false,
+        /// F-RTO (RFC 5682): after a timeout, the first ACK lets new data go instead of retransmissions; if data that was not retransmitted is acknowledged next, the timeout was spurious and the window is restored. As in Linux.
+        #[needs(Undo)]
+        frto: bool = false,
         /// HyStart as in Linux: end CUBIC's slow start at windows of 16 segments or more if the ACKs of a round trip take more than half of the least one, or if round trips have grown by 4 ms. Off: slow start ends with a loss.
         #[needs(HyStart)]
         hystart: bool = false,

@@ -1,5 +1,7 @@
 //! The cubic function (`super`).
 
+use fanin_units::Time;
+
 use crate::fixed::cbrt;
 
 /// Picoseconds in 1/1024 s.
@@ -20,4 +22,9 @@ pub fn away(t: u64, k: u32, c_q10: u16) -> u64 {
     let span = t.abs_diff(u64::from(k)).min(SPAN_MAX);
     // 2^51 (cubed ticks) times 2^10 (C up to one) fits.
     (span * span * span).saturating_mul(u64::from(c_q10)) >> 30
+}
+
+/// Whole microseconds.
+pub(super) fn micros(time: Time) -> u32 {
+    (time.0 / Time::from_micros(1).0) as u32
 }

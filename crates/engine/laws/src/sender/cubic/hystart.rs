@@ -6,16 +6,15 @@
 //!          round's samples, nine at least, is within an eighth (4 to 16 ms) of the least round trip. A round ends when the data that was
 //!          sent before its first ACK is acknowledged.
 //! Units:   times in us; windows in bytes.
-//! Owns:    the least round trip, the round, its train of ACKs. linux.rs owns the slow start.
-//! Departs: round trips are the endpoint's, which are those of the first segment that an ACK acknowledges instead of the last; ACKs that only
-//!          SACK do not count; the pacing rate has the present smoothed round trip instead of the one before the ACK, and the window
-//!          instead of the packets outstanding, if there are more; no search goes on a second after a stage of congestion avoidance began,
-//!          and the least round trip is forgotten at its first loss; a timeout without an ACK since the last one begins no round.
+//! Owns:    the round, its train of ACKs. linux.rs owns the least round trip and the slow start.
+//! Departs: the pacing rate has the present smoothed round trip instead of the one before the ACK, and the window instead of the packets
+//!          outstanding, if there are more; no search goes on a second after a stage of congestion avoidance began.
 //! Checked: vectors/cubic.json.
 
 use fanin_units::Time;
 
 use super::super::control::{Ack, Window};
+use super::curve::micros;
 use super::stage::Stage;
 
 /// The smallest window of a search, in segments (hystart_low_window).
@@ -42,11 +41,9 @@ pub(super) struct Progress {
     samples: u8,
 }
 
-/// State of a search; four words, as of a [`Stage`].
+/// State of a search, which fits a [`Stage`]'s words.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HyStart {
-    /// The least round trip; zero before the first.
-    least: u32,
     /// When the round began, and its end in the stream.
     began: u32,
     end: u32,
@@ -57,34 +54,31 @@ pub(super) struct HyStart {
 impl HyStart {
     /// A search whose first round begins with the next ACK, beyond `una`.
     pub fn before(una: u64) -> HyStart {
-        HyStart { least: 0, began: 0, end: una as u32, last: 0 }
+        HyStart { began: 0, end: una as u32, last: 0 }
     }
 
     /// A timeout forgets everything, and begins a round.
     pub fn after_timeout(now: Time, progress: &mut Progress) -> HyStart {
         *progress = Progress { found: false, samples: OPEN };
         let now = micros(now);
-        HyStart { least: 0, began: now, end: 0, last: now }
+        HyStart { began: now, end: 0, last: now }
     }
 
     /// From the words of a stage that has not begun.
     pub fn of(stage: Stage) -> HyStart {
-        let Stage { k: least, origin: began, w_est: end, acked: last } = stage;
-        HyStart { least, began, end, last }
+        let Stage { k: _, origin: began, w_est: end, acked: last } = stage;
+        HyStart { began, end, last }
     }
 
     /// To the words of a stage that has not begun.
     pub fn kept(self) -> Stage {
-        Stage { k: self.least, origin: self.began, w_est: self.end, acked: self.last }
+        Stage { k: 0, origin: self.began, w_est: self.end, acked: self.last }
     }
 
-    /// Notes an ACK before the window grows.
-    pub fn note(&mut self, progress: &mut Progress, ack: &Ack, mss: u32, window: &mut Window) {
+    /// Note an ACK before the window grows; `least`: the least round trip.
+    pub fn note(&mut self, progress: &mut Progress, least: u32, ack: &Ack, mss: u32, window: &mut Window) {
         let Some(rtt) = ack.rtt else { return };
         let (now, rtt) = (micros(ack.now), micros(rtt).max(1));
-        if self.least == 0 || self.least > rtt {
-            self.least = rtt;
-        }
         if progress.found || window.cwnd >= window.ssthresh {
             return;
         }
@@ -94,14 +88,16 @@ impl HyStart {
         if (ack.una as u32).wrapping_sub(self.end).cast_signed() > 0 {
             (self.began, self.last, self.end, progress.samples) = (now, now, ack.nxt as u32, 0);
         }
-        if window.cwnd / mss >= LOW_WINDOW && (self.train_is_long(now, ack, window) | self.has_risen(rtt, progress)) {
+        if window.cwnd / mss >= LOW_WINDOW
+            && (self.train_is_long(now, least, ack, window) | Self::has_risen(rtt, least, progress))
+        {
             progress.found = true;
             window.ssthresh = window.cwnd;
         }
     }
 
     /// Whether the round's train of ACKs takes too long.
-    fn train_is_long(&mut self, now: u32, ack: &Ack, window: &Window) -> bool {
+    fn train_is_long(&mut self, now: u32, least: u32, ack: &Ack, window: &Window) -> bool {
         if now.wrapping_sub(self.last) > TRAIN_GAP {
             return false;
         }
@@ -109,13 +105,13 @@ impl HyStart {
         // Slow start is paced at twice the window per smoothed round trip, its end at 1.2 times.
         let fifths = if window.cwnd < window.ssthresh / 2 { 10 } else { 6 };
         let bursts = 5 * BURSTS * u64::from(micros(ack.srtt)) / (fifths * u64::from(window.cwnd));
-        now.wrapping_sub(self.began) > self.least.saturating_add(bursts.min(BURSTS_MOST) as u32) / 2
+        now.wrapping_sub(self.began) > least.saturating_add(bursts.min(BURSTS_MOST) as u32) / 2
     }
 
     /// Whether all of the round's samples are high, this one included.
-    fn has_risen(&self, rtt: u32, progress: &mut Progress) -> bool {
-        let rise = (self.least / 8).clamp(RISE.0, RISE.1);
-        if progress.samples == LOW || rtt <= self.least.saturating_add(rise) {
+    fn has_risen(rtt: u32, least: u32, progress: &mut Progress) -> bool {
+        let rise = (least / 8).clamp(RISE.0, RISE.1);
+        if progress.samples == LOW || rtt <= least.saturating_add(rise) {
             progress.samples = LOW;
             return false;
         }
@@ -123,8 +119,4 @@ impl HyStart {
         progress.samples += u8::from(!enough);
         enough
     }
-}
-
-fn micros(time: Time) -> u32 {
-    (time.0 / Time::from_micros(1).0) as u32
 }

@@ -1,21 +1,20 @@
 //! CUBIC as in Linux.
-//! Sources: Linux 6.1, net/ipv4/tcp_cubic.c (bictcp_update, cubictcp_recalc_ssthresh).
+//! Sources: Linux 6.12, net/ipv4/tcp_cubic.c (bictcp_update, cubictcp_recalc_ssthresh, cubictcp_cwnd_event, cubictcp_acked).
 //! Law:     one segment of growth for every `per` segments acknowledged (credits.rs). per = cwnd / (W(t) - cwnd), or 100 cwnd if
 //!          the function is not above the window, at most 20 before the first loss; at most cwnd / (W_est - cwnd) if Reno's window is
 //!          larger; at least 2. per is updated when the window has grown by a segment, or after seven ticks without growth:
 //!          Reno's growth in between then counts at once. The function is evaluated once a tick, Reno's window each time.
 //! Units:   windows in whole segments; times in ticks of 4 ms, K in 1/1024 s.
-//! Owns:    the stage, W_max, K, W_est, `per`, the counted segments; hystart.rs has its own before a stage begins. The endpoint owns loss
-//!          recovery.
-//! Departs: W(t) is taken a smoothed round trip ahead, instead of the least one; a stage includes the connection's idle
-//!          time.
+//! Owns:    the stage, W_max, K, W_est, `per`, the counted segments, the least round trip, by which W(t) is ahead; hystart.rs has its own
+//!          before a stage begins. The endpoint owns loss recovery.
+//! Departs: the phase of ticks is that of the simulation's clock.
 //! Checked: vectors/cubic.json.
 
 use fanin_units::Time;
 
 use super::super::control::{Ack, Cause, Congestion, Window};
 use super::super::credits::Credits;
-use super::curve::{TICK_PS, away, k};
+use super::curve::{TICK_PS, away, k, micros};
 use super::hystart::{HyStart, Progress};
 use super::params::Params;
 use super::stage::Stage;
@@ -23,7 +22,9 @@ use super::stage::Stage;
 /// A tick of Linux's clock (HZ = 250).
 const JIFFY: Time = Time::from_millis(4);
 /// Ticks that `per` stays the same at most while the window does (HZ / 32).
-const HOLD: u32 = 250 / 32;
+const HOLD: u16 = 250 / 32;
+/// Ticks of a second (HZ): round trips count again so long after a stage began.
+const SECOND: u32 = 250;
 /// No stage has begun.
 const NONE: u32 = u32::MAX;
 
@@ -35,6 +36,8 @@ pub struct Cubic {
     /// C, segments a cubed second, in 1/1024; above zero.
     c_q10: u16,
     fast_convergence: bool,
+    /// The least round trip, microseconds; zero before the first, and after a timeout (delay_min).
+    least: u32,
     /// HyStart's part that outlives a stage.
     progress: Progress,
     /// The window before the last reduction; zero before the first, and after a timeout.
@@ -45,8 +48,9 @@ pub struct Cubic {
     /// Segments to be acknowledged per segment of growth; computed for this window at this time.
     per: u32,
     credits: Credits,
-    looked_for: u32,
-    looked_at: u32,
+    /// Lower halves, as they are only compared.
+    looked_for: u16,
+    looked_at: u16,
 }
 
 impl Cubic {
@@ -56,6 +60,7 @@ impl Cubic {
             beta_q10: params.beta.in_q(10) as u16,
             c_q10: params.c.in_q(10) as u16,
             fast_convergence: params.fast_convergence,
+            least: 0,
             progress: Progress::default(),
             w_max: 0,
             epoch: NONE,
@@ -67,30 +72,49 @@ impl Cubic {
         }
     }
 
-    /// HyStart: note an ACK's round trip before the window grows; may end slow start.
+    /// Note an ACK's round trip, but not soon after recovery.
+    pub fn observe(&mut self, ack: &Ack) {
+        let Some(rtt) = ack.rtt.filter(|_| self.epoch == NONE || ticks(ack.now).wrapping_sub(self.epoch) >= SECOND)
+        else {
+            return;
+        };
+        let rtt = micros(rtt).max(1);
+        self.least = if self.least == 0 { rtt } else { self.least.min(rtt) };
+    }
+
+    /// HyStart, before the window grows; may end slow start.
     pub fn search(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
         // Linux searches again a second after a stage began.
         if self.epoch == NONE {
             let mut hystart = HyStart::of(self.stage);
-            hystart.note(&mut self.progress, ack, mss, window);
+            hystart.note(&mut self.progress, self.least, ack, mss, window);
             self.stage = hystart.kept();
+        }
+    }
+
+    /// The connection sends again after it was idle: the stage goes on where it was (CA_EVENT_TX_START).
+    pub fn resume(&mut self, now: Time, last_sent: Time) {
+        if self.epoch != NONE {
+            let idle = ticks(now).wrapping_sub(ticks(last_sent));
+            self.epoch = self.epoch.saturating_add(idle).min(ticks(now));
         }
     }
 
     pub fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
         let (cwnd, acked) = ((window.cwnd / mss).max(1), ack.acked.div_ceil(mss));
-        let now = (ack.now.0 / JIFFY.0) as u32;
+        let now = ticks(ack.now);
         if self.epoch != NONE {
             self.stage.acked = self.stage.acked.saturating_add(acked);
         }
-        if self.looked_for != cwnd || now.wrapping_sub(self.looked_at) > HOLD {
+        if self.looked_for != cwnd as u16 || (now as u16).wrapping_sub(self.looked_at) > HOLD {
             // Evaluate the function once a tick.
-            if self.epoch == NONE || now != self.looked_at {
-                (self.looked_for, self.looked_at) = (cwnd, now);
+            if self.epoch == NONE || now as u16 != self.looked_at {
+                (self.looked_for, self.looked_at) = (cwnd as u16, now as u16);
                 if self.epoch == NONE {
                     self.start_epoch(now, cwnd, acked);
                 }
-                let ahead = u64::from(now.wrapping_sub(self.epoch)) + ack.srtt.0.div_ceil(JIFFY.0);
+                let least = Time::from_micros(self.least.into());
+                let ahead = u64::from(now.wrapping_sub(self.epoch)) + least.0.div_ceil(JIFFY.0);
                 self.per = self.by_the_function(ahead * JIFFY.0 / TICK_PS, cwnd);
             }
             self.per = self.per.min(self.by_reno(cwnd)).max(2);
@@ -102,7 +126,7 @@ impl Cubic {
         let (cwnd, beta) = (window.cwnd / mss, u32::from(self.beta_q10));
         let part = |of: u32, q10: u32| (u64::from(of) * u64::from(q10) / 1024) as u32;
         self.w_max = if cause == Cause::Timeout {
-            self.looked_for = 0;
+            (self.looked_for, self.least) = (0, 0);
             0
         } else if self.fast_convergence && cwnd < self.w_max {
             part(cwnd, (1024 + beta) / 2)
@@ -143,4 +167,8 @@ impl Cubic {
         stage.w_est = stage.w_est.saturating_add(gained);
         if stage.w_est > cwnd { cwnd / (stage.w_est - cwnd) } else { u32::MAX }
     }
+}
+
+fn ticks(time: Time) -> u32 {
+    (time.0 / JIFFY.0) as u32
 }
