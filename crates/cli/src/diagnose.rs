@@ -59,6 +59,7 @@ pub fn diagnose(arguments: &DiagnoseArguments) -> Result<(), Failure> {
 fn unadvised(found: &Diagnosis) -> Option<String> {
     let remedy = match found.verdict.causes.first().filter(|_| found.verdict.impaired)?.cause {
         Cause::Incast => return found.sketch.is_none().then(|| "no scenario predicts what the capture shows.".into()),
+        Cause::FullQueue => "pace the sender (fq, or BBR), or limit its window: it filled a queue alone",
         Cause::BadLink => "replace the cable, the transceiver or the port",
         Cause::SlowServer => "find out why the server responds late",
         Cause::Receiver => "let the client read sooner, or give its sockets more memory",

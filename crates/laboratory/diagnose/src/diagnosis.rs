@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::observation::Observation;
 use crate::origin::Known;
 use crate::sketch::Sketch;
 
@@ -26,6 +27,8 @@ pub enum Signature {
     DelayedAck,
     /// The client's receive window was zero.
     ZeroWindow,
+    /// The client acknowledged nothing for some time, or did not read.
+    ClientStopped,
     /// A server that responded late.
     SlowServer,
     /// A server that paused within its response.
@@ -45,6 +48,7 @@ impl Signature {
             Signature::LinkFault => "link-fault",
             Signature::DelayedAck => "delayed-ack",
             Signature::ZeroWindow => "zero-window",
+            Signature::ClientStopped => "client-stopped",
             Signature::SlowServer => "slow-server",
             Signature::ApplicationPause => "application-pause",
             Signature::None => "none",
@@ -57,7 +61,7 @@ impl Signature {
             Signature::Rto | Signature::Syn | Signature::Tlp | Signature::Recovery => Cause::Incast,
             Signature::LinkFault => Cause::BadLink,
             Signature::DelayedAck => Cause::DelayedAck,
-            Signature::ZeroWindow => Cause::Receiver,
+            Signature::ZeroWindow | Signature::ClientStopped => Cause::Receiver,
             Signature::SlowServer | Signature::ApplicationPause => Cause::SlowServer,
             Signature::None => Cause::Unknown,
         }
@@ -73,6 +77,7 @@ impl Signature {
             Signature::LinkFault => "packets were lost without a full queue: a faulty link, not incast",
             Signature::DelayedAck => "responses waited for delayed ACKs, which is not the network's fault",
             Signature::ZeroWindow => "the client's receive window was closed, which is not the network's fault",
+            Signature::ClientStopped => "the client stopped for some time, which is not the network's fault",
             Signature::SlowServer => "servers responded late, which is not the network's fault",
             Signature::ApplicationPause => "servers paused within their responses, which is not the network's fault",
             Signature::None => "connections were almost never idle",
@@ -86,6 +91,8 @@ impl Signature {
 pub enum Cause {
     /// A full queue at the client's port lost packets.
     Incast,
+    /// A full queue lost packets of a connection that filled it alone.
+    FullQueue,
     /// A link lost packets, whatever the queue.
     BadLink,
     /// A server responded late, or paused.
@@ -103,6 +110,7 @@ impl Cause {
     pub fn word(self) -> &'static str {
         match self {
             Cause::Incast => "incast",
+            Cause::FullQueue => "full-queue",
             Cause::BadLink => "bad-link",
             Cause::SlowServer => "slow-server",
             Cause::Receiver => "receiver",
@@ -114,7 +122,7 @@ impl Cause {
     /// A signature of it.
     pub fn signature(self) -> Signature {
         match self {
-            Cause::Incast => Signature::Rto,
+            Cause::Incast | Cause::FullQueue => Signature::Rto,
             Cause::BadLink => Signature::LinkFault,
             Cause::SlowServer => Signature::SlowServer,
             Cause::Receiver => Signature::ZeroWindow,
@@ -166,7 +174,7 @@ pub struct StallFound {
     pub cause: Cause,
     pub confidence: f64,
     /// Observation that supports the cause.
-    pub evidence: &'static str,
+    pub evidence: Observation,
 }
 
 /// A request to two or more servers, until its last response.

@@ -37,8 +37,10 @@ pub(crate) enum Evidence {
     Handshake,
     /// Data after the client's receive window was closed.
     Shut,
-    /// Data after an ACK that was delayed for long.
-    LateAck,
+    /// Data after an ACK that came late: from the last data to it, from it to the data, and the bytes that it acknowledged.
+    LateAck { held: u64, after: u64, bytes: u64 },
+    /// Data that had arrived were sent again, because the ACK came late.
+    Needless,
     /// None: the capture ends within the stall.
     Unfinished,
     /// New data: whether it is the `first` of its response, and whether it is part of a `burst`, if known. A timer sends a single segment.
@@ -73,8 +75,8 @@ pub(crate) struct Stall {
     pub bare_ack: u64,
     /// The server had sent data again that had arrived: whether the client had acknowledged them, so that its ACKs were lost.
     pub needless: Option<bool>,
-    /// Segments of its response were lost before.
-    pub lossy: bool,
+    /// Segments of its response that were lost before.
+    pub lost: u32,
 }
 
 impl Stall {
@@ -164,8 +166,8 @@ impl Episode {
         member.lost = member.lost.saturating_sub(1);
         let (server, own) = (member.server, member.waits.iter_mut());
         for stall in self.stalls.iter_mut().chain(own).filter(|stall| stall.server == server && stall.to == at) {
-            stall.evidence = if unread { Evidence::Shut } else { Evidence::LateAck };
-            stall.lossy = false;
+            stall.evidence = if unread { Evidence::Shut } else { Evidence::Needless };
+            stall.lost = 0;
         }
     }
 

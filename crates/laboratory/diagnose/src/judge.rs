@@ -17,7 +17,9 @@ use crate::origin::{How, Known};
 
 use crate::record::{Record, Silence, is_timer};
 use crate::scenario::{Facts, linux, scenario};
+use crate::verdict::is_of_one_server;
 use crate::way::{WORK, Way};
+use crate::words::seconds;
 
 /// Maximum number of hosts to list.
 const MOST_HOSTS: usize = 512;
@@ -36,11 +38,6 @@ pub(crate) struct Judge<'a> {
     rto_min: BTreeMap<u32, u64>,
     /// Factor on every confidence, for gaps in the capture.
     whole: f64,
-}
-
-pub(crate) fn seconds(ns: u64) -> f64 {
-    // Times are whole nanoseconds; more digits are meaningless.
-    (ns as f64 / 1e9 * 1e9).round() / 1e9
 }
 
 pub(crate) fn name_of(address: u128) -> String {
@@ -115,6 +112,7 @@ impl<'a> Judge<'a> {
             faults: self.faults.get(&asker).unwrap_or(&none),
             rto: self.rto_min.get(&asker).copied(),
             loaded: way.loaded,
+            segment: u64::from(segment_of(&self.capture.watch.hosts.all)),
         };
         grounds.finding(stall, lossy)
     }
@@ -375,7 +373,6 @@ impl Judge<'_> {
         let ended: u64 = self.ended().count() as u64;
         let most = watch.records.rounds.iter().map(|record| record.servers).max().unwrap_or(0);
         diagnosis.unfinished = (watch.records.rounds.len() as u64 - ended, most);
-        diagnosis.alone_stalls = self.outside_rounds();
         let hosts = &watch.hosts.all;
         let least: u64 = hosts.iter().map(|host| host.lost).sum();
         let unseen: u64 = diagnosis.episodes.iter().map(|episode| episode.lost[1] - episode.lost[0]).sum();
@@ -386,6 +383,12 @@ impl Judge<'_> {
         let asker = self.asker();
         diagnosis.way = self.way_found(asker);
         diagnosis.hosts = self.hosts_found();
+        diagnosis.alone_stalls = self.outside_rounds();
+        if diagnosis.episodes.is_empty() && !is_of_one_server(diagnosis) {
+            // No requests overlapped: what filled the queue was one response.
+            let full = diagnosis.alone_stalls.iter_mut().filter(|stall| stall.cause == Cause::Incast);
+            full.for_each(|stall| stall.cause = Cause::FullQueue);
+        }
         let told = |record: &Record| self.ended().any(|one| (one.asker, one.done) == (record.asker, record.done));
         if let Some((record, members)) = watch.records.slowest(told)
             && let Some(mut episode) = self.episode(record)

@@ -24,6 +24,7 @@ mod ids;
 mod input;
 mod judge;
 mod level;
+mod observation;
 mod origin;
 mod page;
 mod read;
@@ -36,12 +37,14 @@ mod train;
 mod verdict;
 mod watch;
 mod way;
+mod words;
 
 pub use calibrate::{Simulate, calibrate};
 pub use diagnosis::{
     Cause, CauseFound, Diagnosis, EpisodeFound, HostFound, InputFound, Lane, Place, PointFound, RoundsFound,
     ServerFound, Signature, Simulated, SlowServer, StallFound, Verdict, WayFound,
 };
+pub use observation::Observation;
 pub use origin::{How, Known};
 pub use page::page;
 pub use read::{Input, Unread, diagnose};

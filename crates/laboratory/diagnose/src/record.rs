@@ -197,7 +197,9 @@ fn answered_alone(hosts: &mut Hosts, episode: &Episode) {
 pub(crate) fn is_timer(evidence: Evidence) -> Option<bool> {
     match evidence {
         Evidence::Oldest | Evidence::Tail | Evidence::Resent | Evidence::Request | Evidence::Handshake => Some(true),
-        Evidence::Shut | Evidence::LateAck | Evidence::Fresh { burst: Some(true), .. } => Some(false),
+        Evidence::Shut | Evidence::LateAck { .. } | Evidence::Needless | Evidence::Fresh { burst: Some(true), .. } => {
+            Some(false)
+        }
         Evidence::Fresh { .. } | Evidence::Unfinished => None,
     }
 }

@@ -697,7 +697,8 @@ fn silence(
     if own.max(silence) < LEAST_STALL {
         return;
     }
-    let evidence = evidence(flow, arrival, member.first.is_none(), now, member.last);
+    let wait = Wait { first: member.first.is_none(), since: member.last, now, round_trip };
+    let evidence = evidence(flow, arrival, &wait);
     let stall = Stall {
         from: member.last,
         to: now,
@@ -713,7 +714,7 @@ fn silence(
         place: flow.place(),
         bare_ack: flow.bare_ack.map_or(0, |at| at.saturating_sub(member.requested)),
         needless: flow.needless,
-        lossy: member.lost > 0 || flow.train_at_loss.is_some(),
+        lost: member.lost.max(u32::from(flow.train_at_loss.is_some())),
     };
     if matches!(stall.evidence, Evidence::Fresh { burst: None, .. }) {
         flow.fresh_at = Some((now, arrival.to));
@@ -765,7 +766,7 @@ fn unfinished(flow: &Flow, open: &mut Open, now: u64) {
         place: flow.place(),
         bare_ack: flow.bare_ack.map_or(0, |at| at.saturating_sub(member.requested)),
         needless: flow.needless,
-        lossy: half.has_hole(),
+        lost: u32::from(half.has_hole()),
     };
     episode.cut_off(turn.member, stall);
 }
@@ -800,8 +801,18 @@ fn is_let_go(flow: &Flow, now: u64, since: u64) -> bool {
         && flow.since_heard.is_some_and(|heard| heard < (took / 3).max(2 * ON_ITS_WAY))
 }
 
+/// A wait of a server's response for a piece of it.
+struct Wait {
+    /// Whether nothing of the response had arrived.
+    first: bool,
+    since: u64,
+    now: u64,
+    /// Round trip through empty queues.
+    round_trip: u64,
+}
+
 /// Evidence of a stall's cause.
-fn evidence(flow: &Flow, arrival: &Arrival, first: bool, now: u64, since: u64) -> Evidence {
+fn evidence(flow: &Flow, arrival: &Arrival, &Wait { first, since, now, round_trip }: &Wait) -> Evidence {
     let asker = 1 - arrival.sender;
     let after = |at: Option<u64>| at.is_some_and(|at| at > since);
     match arrival.piece {
@@ -817,7 +828,10 @@ fn evidence(flow: &Flow, arrival: &Arrival, first: bool, now: u64, since: u64) -
         Piece::Fills | Piece::Again if arrival.from <= arrival.acked => Evidence::Oldest,
         Piece::Fills | Piece::Again if arrival.to >= arrival.next => Evidence::Tail,
         Piece::Fills | Piece::Again => Evidence::Resent,
-        _ if first && after(flow.let_go_at) => Evidence::LateAck,
+        _ if first && after(flow.let_go_at) => {
+            let let_go = flow.let_go_at.unwrap_or(now);
+            Evidence::LateAck { held: let_go - since.min(let_go), after: now - let_go, bytes: 0 }
+        }
         _ if first && after(flow.asked_again) => Evidence::Request,
         _ if first && after(flow.syn_again) && flow.syn_at == flow.asked_at => Evidence::Handshake,
         Piece::Beyond => Evidence::Tail,
@@ -831,17 +845,25 @@ fn evidence(flow: &Flow, arrival: &Arrival, first: bool, now: u64, since: u64) -
             // At the server, data that follow an ACK waited for it, whatever else was outstanding.
             let at_server = flow.place() == Some(Place::Server);
             let released = arrival.settled || (at_server && now.saturating_sub(half.acked_at) <= ON_ITS_WAY);
-            let late = !first && released && held >= LATE && held * 10 >= now.saturating_sub(since) * 6;
+            // Data that waited for an ACK follow it within a round trip; later ones waited for their server.
+            let after = now.saturating_sub(half.acked_at);
+            let follows = after <= 2 * round_trip + ON_ITS_WAY + flow.delay.unwrap_or(0);
+            let late = !first && released && follows && held >= LATE && held * 10 >= now.saturating_sub(since) * 6;
+            let late_ack = Evidence::LateAck { held, after, bytes: half.acked_bytes };
             let burst = arrival.merged.then_some(true);
             if !first && flow.sent[asker] == 0 && is_let_go(flow, now, since) {
                 // Only an ACK that a timer holds back comes after this time, with a short segment before it.
                 let short =
                     half.latest < half.largest && HELD_BACK.contains(&now.saturating_sub(arrival.last.unwrap_or(now)));
-                if short { Evidence::LateAck } else { Evidence::Shut }
+                if short {
+                    Evidence::LateAck { held: now.saturating_sub(since), after: 0, bytes: u64::from(half.latest) }
+                } else {
+                    Evidence::Shut
+                }
             } else if late && flow.shrunk_at[asker] == Some(half.acked_at) {
                 Evidence::Shut
             } else if late {
-                Evidence::LateAck
+                late_ack
             } else {
                 Evidence::Fresh { first, burst }
             }

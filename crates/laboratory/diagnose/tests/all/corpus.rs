@@ -3,8 +3,8 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use fanin_diagnose::{Diagnosis, Input, diagnose};
-use serde_json::Value;
+use fanin_diagnose::{Cause, Diagnosis, Input, Observation, StallFound, diagnose};
+use serde_json::{Value, json};
 
 /// Captures with a right main cause. They are short, so that some permit no more; larger ones are measured by `make diagnose-corpus`.
 const RIGHT: usize = 49;
@@ -25,6 +25,63 @@ fn found(one: &Value) -> Diagnosis {
 fn main_cause(found: &Diagnosis) -> Option<&'static str> {
     found.verdict.incast?;
     Some(found.verdict.causes.first().filter(|_| found.verdict.impaired).map_or("none", |one| one.cause.word()))
+}
+
+/// Whether a sentence has a figure.
+fn has_figure(sentence: &str) -> bool {
+    sentence.chars().any(|c| c.is_ascii_digit())
+}
+
+/// The headline is the table's first row, with its confidence, and a verdict's evidence has figures.
+fn check_words(found: &Diagnosis) {
+    let verdict = &found.verdict;
+    let first = verdict.causes.first();
+    let says = || format!("{verdict:#?}");
+    match verdict.incast {
+        None => assert!(verdict.says.starts_with("no verdict") && !verdict.impaired, "{}", says()),
+        Some(incast) if verdict.impaired => {
+            let first = first.unwrap_or_else(|| panic!("{}", says()));
+            assert_eq!(incast, first.cause == Cause::Incast, "{}", says());
+            assert_eq!(incast, verdict.says.starts_with("incast"), "{}", says());
+            assert_eq!((verdict.confidence, verdict.cause.cause()), (first.confidence, first.cause), "{}", says());
+        }
+        Some(incast) => assert!(!incast && verdict.says.starts_with("no "), "{}", says()),
+    }
+    for one in &verdict.causes {
+        let part = one.evidence.split(" (").next().unwrap_or_default();
+        assert!(has_figure(part), "evidence without a figure: {}", one.evidence);
+    }
+    for stall in found.episodes.iter().flat_map(|one| &one.stalls).chain(&found.alone_stalls) {
+        assert!(has_figure(&stall.evidence.says()), "evidence without a figure: {stall:?}");
+    }
+}
+
+/// One server's packets cannot show what several servers have in common.
+fn check_view(found: &Diagnosis) {
+    let several = |stall: &&StallFound| matches!(stall.evidence, Observation::LostTogether { .. });
+    let from_one = found.episodes.is_empty() && found.hosts.values().filter(|host| host.role == "server").count() < 2;
+    let seen = found.alone_stalls.iter().find(several);
+    assert!(!from_one || seen.is_none(), "{seen:?}");
+    assert!(!from_one || found.verdict.incast != Some(true) || found.verdict.confidence <= 0.75, "{:?}", found.verdict);
+}
+
+#[test]
+fn headlines_agree_with_tables_and_evidence_has_figures() {
+    let expected: Vec<Value> = serde_json::from_slice(&fs::read(folder().join("expected.json")).unwrap()).unwrap();
+    let mut stalls = 0;
+    for one in &expected {
+        // Each view alone, and both together.
+        let mut views: Vec<Value> =
+            one["files"].as_array().unwrap().iter().map(|file| json!({ "files": [file] })).collect();
+        views.push(one.clone());
+        for view in views {
+            let found = found(&view);
+            check_words(&found);
+            check_view(&found);
+            stalls += found.alone_stalls.len() + found.episodes.iter().map(|one| one.stalls.len()).sum::<usize>();
+        }
+    }
+    assert!(stalls > 500, "{stalls} stalls");
 }
 
 #[test]

@@ -1,0 +1,333 @@
+//! Observations that support a cause, each with its figures: none can be put into words without them.
+
+use serde::{Serialize, Serializer};
+
+use crate::words::time;
+
+/// A fact in a capture about a stall. Times are in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Observation {
+    /// The client's window had no room for the next segment in all of the stall.
+    NoRoom {
+        /// Duration of the stall.
+        idle_s: f64,
+    },
+    /// Data waited for an ACK that the client held back (RFC 1122, 4.2.3.2), and followed it.
+    AckHeld {
+        /// From the last data to the ACK.
+        held_s: f64,
+        /// From the ACK to the next data.
+        after_s: f64,
+    },
+    /// The client acknowledged two full segments or more late, which no delayed ACK explains (RFC 5681, 4.2).
+    Unacknowledged {
+        /// Bytes that the late ACK acknowledged.
+        bytes: u64,
+        /// From the last data to the ACK.
+        held_s: f64,
+    },
+    /// A segment that had arrived was sent again, because its ACK was late.
+    Needless {
+        /// How long the sender's timer had been running.
+        timer_s: f64,
+    },
+    /// After losses, a window of few segments waited for ACKs.
+    SmallWindow {
+        /// Lost segments of the response.
+        lost: u32,
+        /// Duration of the stall.
+        idle_s: f64,
+    },
+    /// A SYN or its response was sent again.
+    SynAgain {
+        /// Duration of the stall.
+        idle_s: f64,
+    },
+    /// The request was sent again.
+    RequestAgain {
+        /// Duration of the stall.
+        idle_s: f64,
+    },
+    /// The last segment was sent again, or arrived with others before it missing.
+    TailAgain {
+        /// How long the sender's timer had been running.
+        timer_s: f64,
+    },
+    /// Missing segments were sent again when a timer expires.
+    AfterTimeout {
+        /// How long the sender's timer had been running.
+        timer_s: f64,
+        /// The minimum timeout.
+        least_s: f64,
+    },
+    /// Missing segments were sent again, sooner than a timer expires.
+    BeforeTimeout {
+        /// How long the sender's timer had been running.
+        timer_s: f64,
+        /// The minimum timeout.
+        least_s: f64,
+    },
+    /// Missing segments were sent again.
+    Again {
+        /// How long the sender's timer had been running.
+        timer_s: f64,
+    },
+    /// Segments were sent again that had arrived: ACKs were lost.
+    AcksLost {
+        /// How long the sender's timer had been running.
+        timer_s: f64,
+    },
+    /// Packets beside the lost ones waited as long as in a full queue.
+    WaitedAsLong {
+        /// The longest wait of a packet beside the lost one.
+        waited_s: f64,
+        /// The longest usual wait in the capture.
+        longest_s: f64,
+    },
+    /// Packets beside the lost ones waited for less than in a full queue.
+    WaitedLess {
+        /// The longest wait of a packet beside the lost one.
+        waited_s: f64,
+        /// The longest usual wait in the capture.
+        longest_s: f64,
+    },
+    /// Packets of several servers were lost within 2 ms.
+    LostTogether {
+        /// Number of servers.
+        servers: u32,
+    },
+    /// Packets that followed each other on one connection were lost.
+    LostInRow {
+        /// Number of packets.
+        packets: u32,
+    },
+    /// Losses on the path of one server, beside those on all paths.
+    LostOnPath {
+        /// Losses on the server's path.
+        own: u64,
+        /// Losses on all paths.
+        all: u64,
+    },
+    /// Captured at the server: it sent nothing.
+    SentNothing {
+        /// Duration of the stall.
+        idle_s: f64,
+    },
+    /// No packet of the server is missing, by its identifications (RFC 6864).
+    NoneMissing {
+        /// Duration of the stall.
+        idle_s: f64,
+    },
+    /// Packets of the server did not pass here, by its identifications.
+    Missing {
+        /// Number of packets.
+        packets: u32,
+    },
+    /// The server acknowledged the request without a response.
+    Acknowledged {
+        /// From the request to that ACK.
+        after_s: f64,
+        /// Duration of the stall.
+        idle_s: f64,
+    },
+    /// New data came in a burst; a timer sends a single segment.
+    Burst {
+        /// Duration of the stall.
+        idle_s: f64,
+    },
+    /// A single segment came when a timer expires.
+    AtTimeout {
+        /// How long the sender's timer had been running.
+        timer_s: f64,
+        /// The minimum timeout.
+        least_s: f64,
+    },
+    /// New data came when no timer expires.
+    NotAtTimeout {
+        /// How long the sender's timer had been running.
+        timer_s: f64,
+        /// The minimum timeout.
+        least_s: f64,
+    },
+    /// The capture ends within the stall.
+    Unfinished {
+        /// Duration of the stall in the capture.
+        idle_s: f64,
+    },
+}
+
+/// A figure of an observation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Figure {
+    Time(f64),
+    Count(u64),
+}
+
+impl Figure {
+    fn value(self) -> f64 {
+        match self {
+            Figure::Time(value) => value,
+            Figure::Count(count) => count as f64,
+        }
+    }
+
+    fn text(self) -> String {
+        match self {
+            Figure::Time(value) => time(value),
+            Figure::Count(count) => count.to_string(),
+        }
+    }
+
+    /// The figures of several observations of a kind, as one or as a range.
+    fn range(mut all: Vec<Figure>) -> String {
+        all.sort_by(|a, b| a.value().total_cmp(&b.value()));
+        let texts = [all.first(), all.last()].map(|one| one.map_or(String::new(), |one| one.text()));
+        let [least, most] = texts;
+        if least == most { least } else { format!("{least} to {most}") }
+    }
+}
+
+impl Observation {
+    /// Its figures, in the order of its sentence.
+    fn figures(&self) -> Vec<Figure> {
+        use Figure::{Count, Time};
+        match *self {
+            Observation::NoRoom { idle_s }
+            | Observation::SynAgain { idle_s }
+            | Observation::RequestAgain { idle_s }
+            | Observation::SentNothing { idle_s }
+            | Observation::NoneMissing { idle_s }
+            | Observation::Burst { idle_s }
+            | Observation::Unfinished { idle_s } => vec![Time(idle_s)],
+            Observation::TailAgain { timer_s }
+            | Observation::Again { timer_s }
+            | Observation::AcksLost { timer_s }
+            | Observation::Needless { timer_s } => vec![Time(timer_s)],
+            Observation::AckHeld { held_s, after_s } => vec![Time(held_s), Time(after_s)],
+            Observation::Unacknowledged { bytes, held_s } => vec![Count(bytes), Time(held_s)],
+            Observation::SmallWindow { lost, idle_s } => vec![Count(lost.into()), Time(idle_s)],
+            Observation::AfterTimeout { timer_s, least_s }
+            | Observation::BeforeTimeout { timer_s, least_s }
+            | Observation::AtTimeout { timer_s, least_s }
+            | Observation::NotAtTimeout { timer_s, least_s } => vec![Time(timer_s), Time(least_s)],
+            Observation::WaitedAsLong { waited_s, longest_s } | Observation::WaitedLess { waited_s, longest_s } => {
+                vec![Time(waited_s), Time(longest_s)]
+            }
+            Observation::LostTogether { servers } => vec![Count(servers.into())],
+            Observation::LostInRow { packets } | Observation::Missing { packets } => vec![Count(packets.into())],
+            Observation::LostOnPath { own, all } => vec![Count(own), Count(all)],
+            Observation::Acknowledged { after_s, idle_s } => vec![Time(after_s), Time(idle_s)],
+        }
+    }
+
+    /// The sentence with these figures.
+    fn sentence(&self, figures: &[String]) -> String {
+        let figure = |place: usize| figures.get(place).map_or("", String::as_str);
+        let (one, two) = (figure(0), figure(1));
+        match self {
+            Observation::NoRoom { .. } => format!("the client's window had no room for {one}"),
+            Observation::AckHeld { .. } => {
+                format!("an ACK came {one} after the data that it acknowledged, and the next data {two} after it")
+            }
+            Observation::Unacknowledged { .. } => {
+                format!("the client acknowledged {one} bytes at once, {two} after they had been sent")
+            }
+            Observation::Needless { .. } => {
+                format!("a segment that had arrived was sent again after {one}: its ACK was late")
+            }
+            Observation::SmallWindow { .. } => {
+                format!("after {one} lost segments, a small window waited {two} for ACKs")
+            }
+            Observation::SynAgain { .. } => format!("a SYN was sent again, after {one}"),
+            Observation::RequestAgain { .. } => format!("the request was sent again, after {one}"),
+            Observation::TailAgain { .. } => format!("the last segment was sent again, after {one}"),
+            Observation::Again { .. } => format!("missing segments were sent again, after {one}"),
+            Observation::AfterTimeout { .. } => {
+                format!("missing segments were sent again after {one}, when a timer of at least {two} expires")
+            }
+            Observation::BeforeTimeout { .. } => {
+                format!("missing segments were sent again after {one}, before a timer of at least {two} expires")
+            }
+            Observation::AcksLost { .. } => {
+                format!("segments that had arrived were sent again after {one}: the client's ACKs were lost")
+            }
+            Observation::WaitedAsLong { .. } => {
+                format!(
+                    "packets beside the lost ones had waited {one}, with a longest usual wait of {two}: the queue was full"
+                )
+            }
+            Observation::WaitedLess { .. } => {
+                format!(
+                    "packets beside the lost ones had waited {one}, with a longest usual wait of {two}: the queue was not full"
+                )
+            }
+            Observation::LostTogether { .. } => format!("packets of {one} servers were lost within 2 ms"),
+            Observation::LostInRow { .. } => format!("{one} packets in a row were lost"),
+            Observation::LostOnPath { .. } => {
+                format!("{one} of {two} losses were on this server's path, at different times than others")
+            }
+            Observation::SentNothing { .. } => {
+                format!("the server, where this was captured, sent nothing for {one}")
+            }
+            Observation::NoneMissing { .. } => {
+                format!("0 packets are missing by the server's numbers, and it sent nothing for {one}")
+            }
+            Observation::Missing { .. } => format!("{one} packets before it did not arrive, by the server's numbers"),
+            Observation::Acknowledged { .. } => {
+                format!("the server acknowledged the request after {one}, and responded after {two}")
+            }
+            Observation::Burst { .. } => format!("data came at once after {one}, as no timer sends it"),
+            Observation::AtTimeout { .. } => {
+                format!("a single segment came after {one}, when a timer of at least {two} expires")
+            }
+            Observation::NotAtTimeout { .. } => {
+                format!("new data came after {one}, when no timer of at least {two} expires")
+            }
+            Observation::Unfinished { .. } => format!("the capture ends {one} into the stall"),
+        }
+    }
+
+    /// The observation in words.
+    pub fn says(&self) -> String {
+        self.sentence(&self.figures().into_iter().map(Figure::text).collect::<Vec<_>>())
+    }
+}
+
+impl Serialize for Observation {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(&self.says())
+    }
+}
+
+/// The observations by kind, the two most frequent ones, with ranges of their figures and numbers of stalls.
+pub(crate) fn together(all: &[Observation]) -> String {
+    const SHOWN: usize = 2;
+    let mut kinds: Vec<Vec<Observation>> = Vec::new();
+    for one in all {
+        let same = |kind: &&mut Vec<Observation>| std::mem::discriminant(&kind[0]) == std::mem::discriminant(one);
+        match kinds.iter_mut().find(same) {
+            Some(kind) => kind.push(*one),
+            None => kinds.push(vec![*one]),
+        }
+    }
+    kinds.sort_by_key(|kind| std::cmp::Reverse(kind.len()));
+    let part = |kind: &Vec<Observation>| {
+        let columns = 0..kind[0].figures().len();
+        let ranges: Vec<String> =
+            columns.map(|place| Figure::range(kind.iter().map(|one| one.figures()[place]).collect())).collect();
+        format!("{} ({} of {} stalls)", kind[0].sentence(&ranges), kind.len(), all.len())
+    };
+    kinds.iter().take(SHOWN).map(part).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_a_kind_are_ranges() {
+        let held = [0.04, 0.041, 0.04].map(|held_s| Observation::AckHeld { held_s, after_s: 31e-6 });
+        let says = together(&held);
+        assert!(says.contains("40 ms to 41 ms") && says.contains("31 us") && says.contains("3 of 3"), "{says}");
+    }
+}
