@@ -321,6 +321,8 @@ pub struct RoundsFound {
 #[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct Simulated {
     pub fan_in: u32,
+    /// Recorded rounds with this number of servers.
+    pub episodes: u64,
     pub measured_mbps: f64,
     pub simulated_mbps: f64,
 }
@@ -333,25 +335,38 @@ impl Simulated {
     pub fn off(&self) -> f64 {
         self.simulated_mbps / self.measured_mbps.max(1e-9) - 1.0
     }
-
-    /// Whether the scenario is not reliable.
-    pub fn is_far(&self) -> bool {
-        self.off().abs() > Simulated::FAR
-    }
 }
 
 impl Diagnosis {
+    /// The number of servers of most rounds.
+    pub fn usual_fan_in(&self) -> Option<u32> {
+        self.points.iter().max_by_key(|point| (point.episodes, point.fan_in)).map(|point| point.fan_in)
+    }
+
+    /// The point for which the scenario is not reliable: the mean deviation, in which each point counts by its rounds, is too large, and
+    /// this one has the largest part in it.
+    pub fn far(&self) -> Option<&Simulated> {
+        let part = |of: &Simulated| of.off().abs() * of.episodes as f64;
+        let rounds: f64 = self.simulated.iter().map(|of| of.episodes as f64).sum();
+        let off: f64 = self.simulated.iter().map(part).sum();
+        let far = self.simulated.iter().max_by(|a, b| part(a).total_cmp(&part(b)));
+        far.filter(|_| off > Simulated::FAR * rounds)
+    }
+
     /// Withholds a scenario that does not predict the measured goodput, and names its measured values.
     pub fn withhold(&mut self) {
-        let Some(far) = self.simulated.iter().find(|of| of.is_far()) else { return };
+        let Some(far) = self.far().copied() else { return };
         let Some(sketch) = self.sketch.take() else { return };
         self.cautions.push(format!(
-            "no scenario: with {} servers it would give {:.1} Mbit/s, and the capture shows {:.1}. Measured in it are {}",
+            "no scenario: with {} servers it would give {:.1} Mbit/s, and {} rounds show {:.1} ({:+.0} %). Measured in it are {}",
             far.fan_in,
             far.simulated_mbps,
+            far.episodes,
             far.measured_mbps,
+            100.0 * far.off(),
             sketch.measured().join(", ")
         ));
+        self.withheld = Some(sketch);
     }
 }
 
@@ -408,4 +423,7 @@ pub struct Diagnosis {
     /// The scenario, if there is one.
     #[serde(skip)]
     pub sketch: Option<Sketch>,
+    /// A scenario that does not predict the measured goodput.
+    #[serde(skip)]
+    pub withheld: Option<Sketch>,
 }

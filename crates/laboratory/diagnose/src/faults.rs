@@ -143,10 +143,26 @@ impl<'a> Faults<'a> {
         let servers = entered.map_or(0, |entered| self.together.servers(server, entered));
         let in_row = entered.and_then(|entered| self.in_row.get(&(server, entered))).copied().unwrap_or(0);
         match link {
-            true => waited.or(Some(Observation::LostOnPath { own, all: self.own.values().sum() }).filter(|_| own > 0)),
+            true => waited.or_else(|| self.on_path(server, own)),
             false if servers > 1 => Some(Observation::LostTogether { servers }),
             false if waited.is_some() => waited,
             false => Some(Observation::LostInRow { packets: in_row }).filter(|_| in_row > 1),
+        }
+    }
+
+    /// How the losses of a path differ from others, or that they are alone.
+    fn on_path(&self, server: u32, own: u64) -> Option<Observation> {
+        let all: u64 = self.own.values().sum();
+        // By time: losses within 2 ms of each other are one's or several servers' burst.
+        let single = |(&(_, at), packets): (&(u32, u64), &u32)| {
+            let mut about = self.together.lost.range(at.saturating_sub(TOGETHER)..=at + TOGETHER);
+            *packets == 1 && about.all(|(other, servers)| *other == at && servers.len() == 1)
+        };
+        let of_server = self.in_row.range((server, 0)..=(server, u64::MAX));
+        let alone = of_server.filter(|one| single((one.0, one.1))).count() as u64;
+        match own < all {
+            true => Some(Observation::LostOnPath { own, all }).filter(|_| own > 0),
+            false => Some(Observation::LostAlone { alone, all: own }).filter(|_| alone * 2 > own),
         }
     }
 

@@ -98,6 +98,8 @@ pub(crate) struct Flow {
     pub shrunk_at: [Option<u64>; 2],
     /// When data that ended a stall were sent again, until an ACK shows whether they had arrived.
     pub resent_at: Option<u64>,
+    /// Whether each endpoint's last ACK may have had a SACK block.
+    pub selective: [bool; 2],
     /// The client requested, and the capture lacks the request.
     pub request_lacking: bool,
     /// Data before the first ACK: the initial window.
@@ -136,6 +138,7 @@ impl Flow {
             speaker: None,
             asked_at: 0,
             requested_at: 0,
+            selective: [false; 2],
             asked_again: None,
             asked_bytes: 0,
             let_go_at: None,

@@ -103,6 +103,17 @@ pub(crate) struct Loss {
     pub packets: u32,
 }
 
+/// A retransmission of the oldest segment after idle time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Timer {
+    /// Since the last ACK of new data, or the request.
+    pub took: u64,
+    /// Since the connection's last packet from the server.
+    pub idle: u64,
+    /// Whether the client's last ACK had a SACK block: then RACK's reordering timer may have been running (RFC 8985, 6.3).
+    pub selective: bool,
+}
+
 /// A host.
 #[derive(Default)]
 pub(crate) struct Host {
@@ -131,8 +142,8 @@ pub(crate) struct Host {
     pub shut: u64,
     /// Maximum bytes that it sent on a new connection before any ACK could arrive.
     pub first_window: Option<u64>,
-    /// Timer before each retransmission of the oldest segment, and the connection's idle time by then.
-    pub timeouts: Vec<(u64, u64)>,
+    /// Retransmissions of the oldest segment after idle time.
+    pub timeouts: Vec<Timer>,
     /// As a client: round trip of handshakes, time to the first byte of responses, and the same for responses that found its link idle.
     pub round_trip: Option<u64>,
     pub firsts: Samples,

@@ -12,11 +12,11 @@ use crate::diagnosis::{
 };
 use crate::episode::{Evidence, Member, Stall};
 use crate::faults::Faults;
-use crate::host::{Host, Samples, quantile};
+use crate::host::{Host, Samples, Timer, quantile};
 use crate::origin::{How, Known};
 
 use crate::record::{Record, Silence, is_timer};
-use crate::scenario::{Facts, linux, scenario};
+use crate::scenario::{Facts, may_be_linux, scenario};
 use crate::verdict::is_of_one_server;
 use crate::way::{WORK, Way};
 use crate::words::seconds;
@@ -63,19 +63,23 @@ impl<'a> Judge<'a> {
             (asker, Way::new(&hosts[asker as usize], &rounds, u64::from(segment_of(hosts)) + 40, faulty))
         };
         let ways: BTreeMap<u32, Way> = of_host.into_iter().map(way).collect();
+        let linux = may_be_linux(hosts);
         // Retransmissions within a round trip through a full queue are loss recovery.
-        let least = ways.values().map(|way| 2 * way.loaded).max().unwrap_or(0);
+        let slowest = ways.values().max_by_key(|way| way.loaded);
         let mut timeouts = Samples::default();
-        hosts.iter().flat_map(|host| timeouts_of(host, least)).for_each(|took| timeouts.add(took));
+        hosts.iter().flat_map(|host| timeouts_of(host, slowest, linux)).for_each(|took| timeouts.add(took));
         let silent = records.rounds.iter().filter(|record| record.lost > 0).flat_map(|record| &record.silences);
-        let alone =
-            |silence: &&Silence| matches!(silence.stall.evidence, Evidence::Fresh { burst: Some(false) | None, .. });
-        silent
-            .filter(alone)
-            .map(|silence| silence.stall.timer)
-            .filter(|took| *took > least)
-            .for_each(|took| timeouts.add(took));
-        let linux = linux(hosts);
+        // A tail that was lost as a whole, by the server's numbers.
+        let missing = |silence: &&Silence| {
+            let Silence { stall, .. } = silence;
+            let numbered = hosts[stall.host as usize].numbering.is_by_connection();
+            matches!(stall.evidence, Evidence::Fresh { burst: Some(false) | None, .. })
+                && numbered
+                && stall.skipped.is_some_and(|skipped| skipped > 0)
+        };
+        let least = slowest.map_or(0, |way| way.least_timer(linux, false));
+        let timers = silent.filter(missing).map(|silence| silence.stall.timer).filter(|took| *took > least);
+        timers.for_each(|took| timeouts.add(took));
         let least = |(asker, way): (&u32, &Way)| Some((*asker, *way.rto_min(timeouts.kept(), linux)?.first()?));
         let rto_min = ways.iter().filter_map(least).collect();
         let mut judge = Judge { capture, ways, faults, timeouts, rto_min, whole: 1.0 };
@@ -277,8 +281,9 @@ fn segment_of(hosts: &[Host]) -> u32 {
 
 /// A host's timeouts. Before one, its connection was idle for longer than a round trip through a full queue; faster retransmissions are
 /// loss recovery.
-fn timeouts_of(host: &Host, least: u64) -> impl Iterator<Item = u64> {
-    host.timeouts.iter().filter(move |(timer, silent)| *timer.min(silent) > least).map(|(timer, _)| *timer)
+fn timeouts_of(host: &Host, way: Option<&Way>, linux: bool) -> impl Iterator<Item = u64> {
+    let least = move |timer: &Timer| way.map_or(0, |way| way.least_timer(linux, timer.selective));
+    host.timeouts.iter().filter(move |timer| timer.took.min(timer.idle) > least(timer)).map(|timer| timer.took)
 }
 
 /// Diagnoses all captures and counters.
@@ -333,6 +338,7 @@ pub(crate) fn judge(captures: Vec<Capture>, counters: &[Counters]) -> Diagnosis 
         simulated: Vec::new(),
         scenario: None,
         sketch: None,
+        withheld: None,
     };
     if let Some(main) = main {
         main.fill(&mut diagnosis, begun);
@@ -385,7 +391,7 @@ impl Judge<'_> {
         diagnosis.hosts = self.hosts_found();
         diagnosis.alone_stalls = self.outside_rounds();
         if diagnosis.episodes.is_empty() && !is_of_one_server(diagnosis) {
-            // No requests overlapped: what filled the queue was one response.
+            // No requests overlapped: one response filled the queue.
             let full = diagnosis.alone_stalls.iter_mut().filter(|stall| stall.cause == Cause::Incast);
             full.for_each(|stall| stall.cause = Cause::FullQueue);
         }
@@ -473,7 +479,8 @@ impl Judge<'_> {
         let said = host.syns > 0;
         let segment = segment_of(&self.capture.watch.hosts.all).max(1);
         let way = self.ways.values().max_by_key(|way| way.loaded);
-        let timeouts: Vec<u64> = way.map_or(Vec::new(), |way| timeouts_of(host, 2 * way.loaded).collect());
+        let linux = may_be_linux(&self.capture.watch.hosts.all);
+        let timeouts: Vec<u64> = timeouts_of(host, way, linux).collect();
         HostFound {
             role: if asks { "client" } else { "server" },
             segment: (host.largest > 0).then_some(host.largest),
@@ -484,7 +491,7 @@ impl Judge<'_> {
             initial_window: host.first_window.map(|bytes| bytes.div_ceil(u64::from(segment))),
             rto_min_s: way
                 .filter(|_| timeouts.len() > 1)
-                .and_then(|way| way.rto_min(&timeouts, linux(&self.capture.watch.hosts.all)))
+                .and_then(|way| way.rto_min(&timeouts, linux))
                 .map(|likely| seconds(likely[0])),
             segments_per_ack: (host.acks > 0)
                 .then(|| (host.acknowledged as f64 / host.acks as f64 / f64::from(segment) * 100.0).round() / 100.0),

@@ -33,6 +33,7 @@ mod recording;
 mod scenario;
 mod shares;
 mod sketch;
+mod steps;
 mod train;
 mod verdict;
 mod watch;

@@ -108,6 +108,13 @@ pub enum Observation {
         /// Losses on all paths.
         all: u64,
     },
+    /// Losses of single packets, apart from others.
+    LostAlone {
+        /// Number of such losses.
+        alone: u64,
+        /// All losses of the server.
+        all: u64,
+    },
     /// Captured at the server: it sent nothing.
     SentNothing {
         /// Duration of the stall.
@@ -216,6 +223,7 @@ impl Observation {
             Observation::LostTogether { servers } => vec![Count(servers.into())],
             Observation::LostInRow { packets } | Observation::Missing { packets } => vec![Count(packets.into())],
             Observation::LostOnPath { own, all } => vec![Count(own), Count(all)],
+            Observation::LostAlone { alone, all } => vec![Count(alone), Count(all)],
             Observation::Acknowledged { after_s, idle_s } => vec![Time(after_s), Time(idle_s)],
         }
     }
@@ -265,6 +273,9 @@ impl Observation {
             Observation::LostInRow { .. } => format!("{one} packets in a row were lost"),
             Observation::LostOnPath { .. } => {
                 format!("{one} of {two} losses were on this server's path, at different times than others")
+            }
+            Observation::LostAlone { .. } => {
+                format!("{one} of {two} losses were single packets, more than 2 ms apart from others")
             }
             Observation::SentNothing { .. } => {
                 format!("the server, where this was captured, sent nothing for {one}")

@@ -63,7 +63,7 @@ const STYLE: &str = "<style>.diag{width:100%;height:auto;font:12px sans-serif}.d
 /// The scenario's results beside the measured ones.
 fn simulated(found: &Diagnosis) -> String {
     let one = |of: &Simulated| {
-        let far = if of.is_far() { " Do not rely on this scenario." } else { "" };
+        let far = if found.far() == Some(of) { " Do not rely on this scenario." } else { "" };
         format!(
             "<p>With {} servers: {} Mbit/s simulated, {} measured ({:+.0} %).{far}</p>\n",
             of.fan_in,

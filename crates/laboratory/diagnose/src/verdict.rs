@@ -150,7 +150,7 @@ fn lost(found: &Diagnosis) -> String {
 }
 
 /// The stalls of rounds, and those outside of them.
-fn stalls(found: &Diagnosis) -> impl Iterator<Item = &StallFound> {
+pub(crate) fn stalls(found: &Diagnosis) -> impl Iterator<Item = &StallFound> {
     found.episodes.iter().flat_map(|one| &one.stalls).chain(&found.alone_stalls)
 }
 

@@ -9,7 +9,7 @@ use crate::dissect::{End, Segment, flag};
 use crate::episode::{Ask, Episode, Evidence, LEAST_STALL, Open, Stall, keep};
 use crate::flow::{FirstFlight, Flow, Flows};
 use crate::half::{Half, Piece};
-use crate::host::{Host, Hosts, Loss, Places};
+use crate::host::{Host, Hosts, Loss, Places, Timer};
 use crate::record::Records;
 
 /// An endpoint that sends this much without a response pushes: there was no request.
@@ -359,6 +359,8 @@ fn acknowledge(flow: &mut Flow, hosts: &mut Hosts, open: &mut Open, sender: usiz
     let other = &mut flow.halves[1 - sender];
     let (before, last, next, had_hole) = (other.acked, other.last, other.next, other.has_hole());
     let news = other.acknowledged(now, segment.ack);
+    // A header that is cut off may have had one.
+    flow.selective[sender] = segment.sack.is_some() || segment.cut;
     let (gained, all) = (other.acked.saturating_sub(before), other.acked == other.next);
     if had_hole && !other.has_hole() {
         closed(flow, open);
@@ -384,7 +386,7 @@ fn acknowledge(flow: &mut Flow, hosts: &mut Hosts, open: &mut Open, sender: usiz
     limit(flow, hosts, sender, segment, now);
 }
 
-/// Records that an ACK closed the last hole of a response: what the capture lacks has arrived.
+/// Records that an ACK closed the last hole of a response: data that the capture lacks has arrived.
 fn closed(flow: &Flow, open: &mut Open) {
     if let Some(turn) = flow.turn
         && let Some(episode) = open.get(turn.episode)
@@ -724,7 +726,7 @@ fn silence(
     if stall.evidence == Evidence::Oldest && own >= 5 * round_trip {
         let host = hosts.get(flow.hosts[arrival.sender]);
         if host.timeouts.len() < MOST_LOSSES {
-            host.timeouts.push((stall.timer, own));
+            host.timeouts.push(Timer { took: stall.timer, idle: own, selective: flow.selective[1 - arrival.sender] });
         }
     }
     keep(&mut member.waits, stall, MOST_WAITS);

@@ -85,6 +85,32 @@ fn headlines_agree_with_tables_and_evidence_has_figures() {
 }
 
 #[test]
+fn minimum_rto_is_the_hosts_or_unknown() {
+    let (mut right, mut wrong) = (0, Vec::new());
+    let mut cases: Vec<PathBuf> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    cases.retain(|path| path.extension().is_some_and(|ext| ext == "json") && !path.ends_with("expected.json"));
+    cases.sort();
+    for path in cases {
+        let case: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let set_s = case["case"]["rto_min_ms"].as_f64().unwrap() / 1e3;
+        let stem = path.file_stem().unwrap().to_str().unwrap();
+        for place in ["client", "server"].map(|place| format!("{stem}-{place}.pcap.gz")) {
+            if !folder().join(&place).exists() {
+                continue;
+            }
+            let found = found(&json!({ "files": [place] }));
+            for seen_s in found.hosts.values().filter_map(|host| host.rto_min_s) {
+                match (0.8..1.3).contains(&(seen_s / set_s)) {
+                    true => right += 1,
+                    false => wrong.push(format!("{place}: {seen_s} instead of {set_s}")),
+                }
+            }
+        }
+    }
+    assert!(right >= 6 && wrong.len() <= 4, "{right} right; wrong are {wrong:#?}");
+}
+
+#[test]
 fn finds_the_causes_of_real_captures() {
     let expected: Vec<Value> = serde_json::from_slice(&fs::read(folder().join("expected.json")).unwrap()).unwrap();
     let (mut right, mut wrong) = (0, Vec::new());
