@@ -240,11 +240,12 @@ fn one_line(rank: usize, remedy: &Remedy, per: &str) -> String {
 fn at_ends(of: &AtEnds) -> String {
     let end = |place: usize| match of.relative[place] {
         Some(relative) => format!("{:.0} % with {}", 100.0 * relative, of.ends[place]),
-        None => format!("no help with {}", of.ends[place]),
+        None => format!("not compared with {}", of.ends[place]),
     };
     let both = format!("{}, {}", end(0), end(1));
     match of.holds {
         true => format!("; helps at both ends of {}: {both}", of.key),
+        false if of.relative.contains(&None) => format!("; {}: {both}", of.key),
         false => {
             format!("; depends on {}: {both}. A capture on both sides of that port, or its data sheet, decides", of.key)
         }

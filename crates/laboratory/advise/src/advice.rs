@@ -132,7 +132,7 @@ pub struct AtEnds {
     pub key: &'static str,
     /// The ends.
     pub ends: [String; 2],
-    /// Time for the same bytes over today's at each end; absent if none of its family helps there.
+    /// Time for the same bytes over today's at each end; absent if none of its family was compared there.
     pub relative: [Option<f64>; 2],
     /// Whether it helps at both ends.
     pub holds: bool,

@@ -17,10 +17,11 @@ impl Advice {
         let at = |remedy: &Remedy| {
             let best = |advice: &Advice| {
                 let same = advice.ranked().filter(|other| other.family == remedy.family);
-                same.map(|other| other.relative_to_current).filter(|relative| *relative <= HELPS).min_by(f64::total_cmp)
+                same.map(|other| other.relative_to_current).min_by(f64::total_cmp)
             };
             let relative = ends.map(|(_, advice)| best(advice));
-            let holds = relative.iter().all(Option::is_some) && remedy.relative_to_current <= HELPS;
+            let helps = |relative: &Option<f64>| relative.is_some_and(|relative| relative <= HELPS);
+            let holds = relative.iter().all(helps) && remedy.relative_to_current <= HELPS;
             AtEnds { key, ends: ends.map(|(value, _)| value.to_owned()), relative, holds }
         };
         for remedy in &mut self.remedies {

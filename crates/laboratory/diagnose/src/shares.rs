@@ -48,8 +48,12 @@ fn supported(sure: f64, stalls: &[&StallFound]) -> f64 {
     // Stalls count by their time: one long stall beside many short ones is one.
     let sum: f64 = stalls.iter().map(|stall| stall.took_s).sum();
     let squares: f64 = stalls.iter().map(|stall| stall.took_s * stall.took_s).sum();
-    let effective = sum * sum / squares.max(1e-18);
-    sure * (1.0 - 0.6 * libm::exp2(-effective))
+    of_many(sure, sum * sum / squares.max(1e-18))
+}
+
+/// A confidence that this many observations support.
+pub(crate) fn of_many(sure: f64, count: f64) -> f64 {
+    sure * (1.0 - 0.6 * libm::exp2(-count))
 }
 
 /// The servers whose packets ended the stalls, those with most of the time first.

@@ -7,7 +7,7 @@ use crate::diagnosis::{
     Cause, CauseFound, Diagnosis, EpisodeFound, Place, RoundsFound, ServerFound, Signature, SlowServer, StallFound,
     Verdict,
 };
-use crate::shares::shares;
+use crate::shares::{of_many, shares};
 use crate::words::time;
 
 /// A verdict of incast has at least this confidence, and one from a single server's packets at most the other.
@@ -64,7 +64,8 @@ pub(crate) fn verdict(found: &Diagnosis, counters: &[Counters], whole: f64) -> V
             time(mean_took_s),
             lost(found)
         ),
-        confidence: median(found.episodes.iter().map(|one| one.confidence).collect()),
+        // One round alone shows little.
+        confidence: of_many(median(found.episodes.iter().map(|one| one.confidence).collect()), count as f64),
         servers: Vec::new(),
         causes,
     }

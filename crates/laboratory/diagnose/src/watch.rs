@@ -781,6 +781,10 @@ fn first_byte(flow: &Flow, hosts: &mut Hosts, asked: u64, arrival: &Arrival, now
     }
     let host = hosts.get(flow.hosts[asker]);
     let took = now.saturating_sub(asked);
+    // The capture lacks the request.
+    if took == 0 {
+        return;
+    }
     host.firsts.add(took);
     if host.train.row.packets <= 1 {
         host.idle_firsts.add(took);
