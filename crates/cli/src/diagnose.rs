@@ -222,6 +222,20 @@ fn way(found: &Diagnosis) -> String {
         }
         None => text += "  buffer   unknown: no losses at a full queue\n",
     }
+    if let Some(standing) = &way.standing {
+        let flows: Vec<String> = standing
+            .flows
+            .iter()
+            .map(|flow| format!("{}: {}", clean(&flow.server), large(flow.bytes as f64)))
+            .collect();
+        let [waited, all] = standing.rounds;
+        let _ = writeln!(
+            text,
+            "  standing queue   {} ms, the median of {waited} of {all} rounds; bytes of the longest flows: {}",
+            three(standing.queue_s * 1e3),
+            flows.join(", ")
+        );
+    }
     let [least, most] = found.losses;
     let _ =
         writeln!(text, "  lost   {least} to {most} segments; {} out of order, {} marked", found.reordered, way.marked);

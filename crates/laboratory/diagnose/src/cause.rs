@@ -9,6 +9,8 @@ use crate::words::seconds;
 
 /// A server acknowledges a request alone if it has no response for this long, or a little less.
 const DELAYED_ACK: u64 = 10_000_000;
+/// Linux holds an ACK back for 40 ms and a clock tick, however many segments it covers, if the application does not read them.
+const LONGEST_DELAYED_ACK: u64 = 48_000_000;
 /// Linux delays ACKs by at least 40 ms.
 const DELAYED_AT_SERVER: u64 = 35_000_000;
 
@@ -102,7 +104,7 @@ impl Grounds<'_> {
         if stall.lost > 0 {
             return (Signature::Recovery, 0.8, Some(Observation::SmallWindow { lost: stall.lost, idle_s }));
         }
-        if bytes >= 2 * self.segment {
+        if bytes >= 2 * self.segment && held > LONGEST_DELAYED_ACK {
             let why = Observation::Unacknowledged { bytes, held_s: seconds(held) };
             return (Signature::ClientStopped, 0.9, Some(why));
         }
@@ -136,6 +138,11 @@ impl Grounds<'_> {
             }
             Some(packets) => (loss, 0.9, Observation::Missing { packets }),
             None if burst == Some(true) => (server, 0.9, Observation::Burst { idle_s }),
+            // A server that pauses does so anywhere in its response; a loss probe sends its last segment.
+            None if !first && lossy && stall.left.is_some_and(|left| left <= self.segment) => {
+                let tail = if self.is_timeout(stall) { Signature::Rto } else { Signature::Tlp };
+                (tail, 0.75, Observation::LastSegment { timer_s })
+            }
             None if self.is_near_timeout(stall) && lossy => (loss, 0.75, at_timeout),
             None if self.is_near_timeout(stall) => (loss, 0.55, at_timeout),
             None => (server, 0.8, Observation::NotAtTimeout { timer_s, least_s }),

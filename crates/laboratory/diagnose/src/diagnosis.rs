@@ -23,6 +23,8 @@ pub enum Signature {
     Recovery,
     /// Losses that no full queue explains.
     LinkFault,
+    /// A queue that other flows keep.
+    StandingQueue,
     /// A delayed ACK.
     DelayedAck,
     /// The client's receive window was zero.
@@ -46,6 +48,7 @@ impl Signature {
             Signature::Tlp => "tlp",
             Signature::Recovery => "recovery",
             Signature::LinkFault => "link-fault",
+            Signature::StandingQueue => "standing-queue",
             Signature::DelayedAck => "delayed-ack",
             Signature::ZeroWindow => "zero-window",
             Signature::ClientStopped => "client-stopped",
@@ -60,6 +63,7 @@ impl Signature {
         match self {
             Signature::Rto | Signature::Syn | Signature::Tlp | Signature::Recovery => Cause::Incast,
             Signature::LinkFault => Cause::BadLink,
+            Signature::StandingQueue => Cause::StandingQueue,
             Signature::DelayedAck => Cause::DelayedAck,
             Signature::ZeroWindow | Signature::ClientStopped => Cause::Receiver,
             Signature::SlowServer | Signature::ApplicationPause => Cause::SlowServer,
@@ -75,6 +79,7 @@ impl Signature {
             Signature::Tlp => "responses waited for tail-loss probes",
             Signature::Recovery => "responses waited for loss recovery without timeouts",
             Signature::LinkFault => "packets were lost without a full queue: a faulty link, not incast",
+            Signature::StandingQueue => "responses waited in a queue that long flows keep",
             Signature::DelayedAck => "responses waited for delayed ACKs, which is not the network's fault",
             Signature::ZeroWindow => "the client's receive window was closed, which is not the network's fault",
             Signature::ClientStopped => "the client stopped for some time, which is not the network's fault",
@@ -93,6 +98,8 @@ pub enum Cause {
     Incast,
     /// A full queue lost packets of a connection that filled it alone.
     FullQueue,
+    /// Responses waited in a queue that long flows keep, or were lost there.
+    StandingQueue,
     /// A link lost packets, whatever the queue.
     BadLink,
     /// A server responded late, or paused.
@@ -111,6 +118,7 @@ impl Cause {
         match self {
             Cause::Incast => "incast",
             Cause::FullQueue => "full-queue",
+            Cause::StandingQueue => "standing-queue",
             Cause::BadLink => "bad-link",
             Cause::SlowServer => "slow-server",
             Cause::Receiver => "receiver",
@@ -119,10 +127,16 @@ impl Cause {
         }
     }
 
+    /// Whether packets were lost, or may have been.
+    pub(crate) fn is_loss(self) -> bool {
+        matches!(self, Cause::Incast | Cause::FullQueue | Cause::BadLink | Cause::Unknown)
+    }
+
     /// A signature of it.
     pub fn signature(self) -> Signature {
         match self {
             Cause::Incast | Cause::FullQueue => Signature::Rto,
+            Cause::StandingQueue => Signature::StandingQueue,
             Cause::BadLink => Signature::LinkFault,
             Cause::SlowServer => Signature::SlowServer,
             Cause::Receiver => Signature::ZeroWindow,
@@ -233,6 +247,28 @@ pub struct WayFound {
     pub faulty: bool,
     /// Segments with a CE mark.
     pub marked: u64,
+    /// The queue that long flows keep, if rounds waited in one.
+    pub standing: Option<StandingFound>,
+}
+
+/// A queue that long flows keep at the client's port.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct StandingFound {
+    /// The largest flows first, at most three.
+    pub flows: Vec<FlowFound>,
+    /// Median wait of rounds' first bytes.
+    pub queue_s: f64,
+    /// Number of rounds that waited, and of all rounds.
+    pub rounds: [u64; 2],
+}
+
+/// A long flow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct FlowFound {
+    pub server: String,
+    pub bytes: u64,
 }
 
 /// Goodput at one number of servers.

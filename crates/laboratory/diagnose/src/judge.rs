@@ -1,25 +1,28 @@
 //! Conclusions: signatures, confidence, the collapse point, the verdict.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv6Addr;
 
 use crate::captured::Capture;
 use crate::cause::{Finding, Grounds, is_round_trip};
 use crate::counters::Counters;
 use crate::covered::Covered;
 use crate::diagnosis::{
-    Cause, Diagnosis, EpisodeFound, HostFound, InputFound, Lane, PointFound, Signature, StallFound, Verdict, WayFound,
+    Cause, Diagnosis, EpisodeFound, HostFound, InputFound, Lane, PointFound, Signature, StallFound, StandingFound,
+    Verdict, WayFound,
 };
 use crate::episode::{Evidence, Member, Stall};
 use crate::faults::Faults;
-use crate::host::{Host, Samples, Timer, quantile};
+use crate::host::{Host, Timer};
 use crate::origin::{How, Known};
+use crate::samples::{Samples, quantile};
 
+use crate::observation::Observation;
 use crate::record::{Record, Silence, is_timer};
 use crate::scenario::{Facts, may_be_linux, scenario};
+use crate::standing::Standing;
 use crate::verdict::is_of_one_server;
 use crate::way::{WORK, Way};
-use crate::words::seconds;
+use crate::words::{name_of, seconds};
 
 /// Maximum number of hosts to list.
 const MOST_HOSTS: usize = 512;
@@ -34,15 +37,12 @@ pub(crate) struct Judge<'a> {
     ways: BTreeMap<u32, Way>,
     faults: BTreeMap<u32, Faults<'a>>,
     timeouts: Samples,
+    /// Long flows by client.
+    standing: BTreeMap<u32, Standing>,
     /// Minimum retransmission timeout by client, as in its scenario; absent if unknown.
     rto_min: BTreeMap<u32, u64>,
     /// Factor on every confidence, for gaps in the capture.
     whole: f64,
-}
-
-pub(crate) fn name_of(address: u128) -> String {
-    let address = Ipv6Addr::from(address);
-    address.to_ipv4_mapped().map_or_else(|| address.to_string(), |four| four.to_string())
 }
 
 impl<'a> Judge<'a> {
@@ -63,6 +63,7 @@ impl<'a> Judge<'a> {
             (asker, Way::new(&hosts[asker as usize], &rounds, u64::from(segment_of(hosts)) + 40, faulty))
         };
         let ways: BTreeMap<u32, Way> = of_host.into_iter().map(way).collect();
+        let standing = standing_by_client(capture, &ways);
         let linux = may_be_linux(hosts);
         // Retransmissions within a round trip through a full queue are loss recovery.
         let slowest = ways.values().max_by_key(|way| way.loaded);
@@ -82,7 +83,7 @@ impl<'a> Judge<'a> {
         timers.for_each(|took| timeouts.add(took));
         let least = |(asker, way): (&u32, &Way)| Some((*asker, *way.rto_min(timeouts.kept(), linux)?.first()?));
         let rto_min = ways.iter().filter_map(least).collect();
-        let mut judge = Judge { capture, ways, faults, timeouts, rto_min, whole: 1.0 };
+        let mut judge = Judge { capture, ways, faults, timeouts, standing, rto_min, whole: 1.0 };
         judge.whole = judge.completeness();
         judge
     }
@@ -132,7 +133,8 @@ impl<'a> Judge<'a> {
     }
 
     fn stall(&self, silence: &Silence, record: &Record, way: &Way) -> StallFound {
-        let Finding { signature, cause, sure, why } = self.finding(&silence.stall, record.lost > 0, record.asker, way);
+        let finding = self.finding(&silence.stall, record.lost > 0, record.asker, way);
+        let Finding { signature, cause, sure, why } = self.or_behind_others(&silence.stall, record.asker, finding);
         StallFound {
             start_s: seconds(silence.stall.from.saturating_sub(1)),
             took_s: seconds(silence.stall.took()),
@@ -148,7 +150,8 @@ impl<'a> Judge<'a> {
 
     fn episode(&self, record: &Record) -> Option<EpisodeFound> {
         let way = self.ways.get(&record.asker)?;
-        let stalls: Vec<StallFound> = self.stalls(record, way).map(|(_, found)| found).collect();
+        let mut stalls: Vec<StallFound> = self.stalls(record, way).map(|(_, found)| found).collect();
+        self.behind_others(record, &mut stalls);
         let mut by_cause: BTreeMap<Signature, (f64, f64)> = BTreeMap::new();
         for stall in &stalls {
             let (sum, weighted) = by_cause.entry(stall.signature).or_default();
@@ -181,6 +184,51 @@ impl<'a> Judge<'a> {
             lost: [record.lost, record.lost + unseen],
             stalls,
         })
+    }
+
+    /// How long a round's first byte waited in a queue that long flows keep.
+    fn queued(&self, record: &Record) -> Option<u64> {
+        self.standing.get(&record.asker)?.waited(record)
+    }
+
+    /// The finding of a stall, unless the packet that ended it waited behind long flows.
+    fn or_behind_others(&self, stall: &Stall, asker: u32, finding: Finding) -> Finding {
+        let behind = || self.standing.get(&asker)?.behind(stall.took(), stall.beside);
+        // A loss while long flows filled the link is one at their queue.
+        let of_path = matches!(finding.why, Observation::LostOnPath { .. });
+        let waits = finding.cause == Cause::SlowServer || (finding.cause.is_loss() && !of_path);
+        let Some(waited) = waits.then(behind).flatten() else { return finding };
+        let why = Observation::BehindOthers { waited_s: seconds(waited), bytes: stall.beside };
+        Finding { signature: Signature::StandingQueue, cause: Cause::StandingQueue, sure: finding.sure.max(0.8), why }
+    }
+
+    /// Adds the wait behind long flows to a round's stalls, and attributes losses at that queue to it.
+    fn behind_others(&self, record: &Record, stalls: &mut Vec<StallFound>) {
+        let Some(waited) = self.queued(record) else { return };
+        let evidence = Observation::BehindOthers { waited_s: seconds(waited), bytes: record.beside };
+        let first_s = seconds(record.requested.saturating_sub(1) + record.first);
+        // A stall of that time is the same wait, or another one that explains it.
+        let of_start = |stall: &StallFound| !stall.cause.is_loss() && stall.start_s < first_s;
+        if stalls.iter().any(|stall| of_start(stall) && stall.cause != Cause::StandingQueue) {
+            return;
+        }
+        stalls.retain(|stall| !of_start(stall));
+        let of_path = |stall: &StallFound| matches!(stall.evidence, Observation::LostOnPath { .. });
+        for stall in stalls.iter_mut().filter(|stall| stall.cause.is_loss() && !of_path(stall)) {
+            (stall.signature, stall.cause, stall.evidence) = (Signature::StandingQueue, Cause::StandingQueue, evidence);
+        }
+        let Some(server) = self.standing.get(&record.asker).and_then(|standing| standing.flows.first()) else { return };
+        stalls.push(StallFound {
+            start_s: seconds(record.requested.saturating_sub(1)),
+            took_s: seconds(waited),
+            timer_s: 0.0,
+            signature: Signature::StandingQueue,
+            server: server.server.clone(),
+            waiting: record.servers,
+            cause: Cause::StandingQueue,
+            confidence: 0.9,
+            evidence,
+        });
     }
 
     /// Ideal duration of a round without losses, in seconds.
@@ -266,6 +314,17 @@ impl<'a> Judge<'a> {
         };
         members.iter().map(lane).collect()
     }
+}
+
+/// Long flows beside the rounds of each client.
+fn standing_by_client(capture: &Capture, ways: &BTreeMap<u32, Way>) -> BTreeMap<u32, Standing> {
+    let (records, hosts) = (&capture.watch.records, &capture.watch.hosts);
+    let standing = |asker: &u32| {
+        let rounds: Vec<&Record> = records.rounds.iter().filter(|record| record.asker == *asker).collect();
+        let flows = capture.watch.flows.all().iter();
+        Some((*asker, Standing::of(*asker, flows, hosts, &rounds)?))
+    };
+    ways.keys().filter_map(standing).collect()
 }
 
 /// The payload of a full segment: the largest in a single packet.
@@ -458,7 +517,20 @@ impl Judge<'_> {
             background: (beside as f64 / host.train.total.max(1) as f64 * 1e3).round() / 1e3,
             faulty: way.faulty,
             marked: host.marked,
+            standing: self.standing_found(asker),
         }
+    }
+
+    /// The queue that long flows keep at a client's port.
+    fn standing_found(&self, asker: u32) -> Option<StandingFound> {
+        let standing = self.standing.get(&asker)?;
+        let rounds: Vec<&Record> = self.ended().filter(|record| record.asker == asker).collect();
+        let waits: Vec<u64> = rounds.iter().filter_map(|record| standing.waited(record)).collect();
+        Some(StandingFound {
+            flows: standing.flows.clone(),
+            queue_s: seconds(quantile(&waits, 0.5)?),
+            rounds: [waits.len() as u64, rounds.len() as u64],
+        })
     }
 
     fn hosts_found(&self) -> BTreeMap<String, HostFound> {

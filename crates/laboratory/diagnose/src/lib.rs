@@ -30,9 +30,11 @@ mod page;
 mod read;
 mod record;
 mod recording;
+mod samples;
 mod scenario;
 mod shares;
 mod sketch;
+mod standing;
 mod steps;
 mod train;
 mod verdict;
@@ -42,7 +44,7 @@ mod words;
 
 pub use calibrate::{Simulate, calibrate};
 pub use diagnosis::{
-    Cause, CauseFound, Diagnosis, EpisodeFound, HostFound, InputFound, Lane, Place, PointFound, RoundsFound,
+    Cause, CauseFound, Diagnosis, EpisodeFound, FlowFound, HostFound, InputFound, Lane, Place, PointFound, RoundsFound,
     ServerFound, Signature, Simulated, SlowServer, StallFound, Verdict, WayFound,
 };
 pub use observation::Observation;

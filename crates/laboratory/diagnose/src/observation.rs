@@ -115,6 +115,13 @@ pub enum Observation {
         /// All losses of the server.
         all: u64,
     },
+    /// Other responses filled the client's link before the first byte of a round.
+    BehindOthers {
+        /// How long they took the link.
+        waited_s: f64,
+        /// Their bytes.
+        bytes: u64,
+    },
     /// Captured at the server: it sent nothing.
     SentNothing {
         /// Duration of the stall.
@@ -148,6 +155,11 @@ pub enum Observation {
         timer_s: f64,
         /// The minimum timeout.
         least_s: f64,
+    },
+    /// The late segment was the last of its response.
+    LastSegment {
+        /// How long the sender's timer had been running.
+        timer_s: f64,
     },
     /// New data came when no timer expires.
     NotAtTimeout {
@@ -208,6 +220,7 @@ impl Observation {
             | Observation::Unfinished { idle_s } => vec![Time(idle_s)],
             Observation::TailAgain { timer_s }
             | Observation::Again { timer_s }
+            | Observation::LastSegment { timer_s }
             | Observation::AcksLost { timer_s }
             | Observation::Needless { timer_s } => vec![Time(timer_s)],
             Observation::AckHeld { held_s, after_s } => vec![Time(held_s), Time(after_s)],
@@ -223,79 +236,72 @@ impl Observation {
             Observation::LostTogether { servers } => vec![Count(servers.into())],
             Observation::LostInRow { packets } | Observation::Missing { packets } => vec![Count(packets.into())],
             Observation::LostOnPath { own, all } => vec![Count(own), Count(all)],
+            Observation::BehindOthers { waited_s, bytes } => vec![Count(bytes), Time(waited_s)],
             Observation::LostAlone { alone, all } => vec![Count(alone), Count(all)],
             Observation::Acknowledged { after_s, idle_s } => vec![Time(after_s), Time(idle_s)],
         }
     }
 
-    /// The sentence with these figures.
-    fn sentence(&self, figures: &[String]) -> String {
-        let figure = |place: usize| figures.get(place).map_or("", String::as_str);
-        let (one, two) = (figure(0), figure(1));
+    /// The sentence; `%1` and `%2` stand for its figures.
+    fn template(&self) -> &'static str {
         match self {
-            Observation::NoRoom { .. } => format!("the client's window had no room for {one}"),
-            Observation::AckHeld { .. } => {
-                format!("an ACK came {one} after the data that it acknowledged, and the next data {two} after it")
-            }
-            Observation::Unacknowledged { .. } => {
-                format!("the client acknowledged {one} bytes at once, {two} after they had been sent")
-            }
-            Observation::Needless { .. } => {
-                format!("a segment that had arrived was sent again after {one}: its ACK was late")
-            }
-            Observation::SmallWindow { .. } => {
-                format!("after {one} lost segments, a small window waited {two} for ACKs")
-            }
-            Observation::SynAgain { .. } => format!("a SYN was sent again, after {one}"),
-            Observation::RequestAgain { .. } => format!("the request was sent again, after {one}"),
-            Observation::TailAgain { .. } => format!("the last segment was sent again, after {one}"),
-            Observation::Again { .. } => format!("missing segments were sent again, after {one}"),
-            Observation::AfterTimeout { .. } => {
-                format!("missing segments were sent again after {one}, when a timer of at least {two} expires")
-            }
-            Observation::BeforeTimeout { .. } => {
-                format!("missing segments were sent again after {one}, before a timer of at least {two} expires")
-            }
             Observation::AcksLost { .. } => {
-                format!("segments that had arrived were sent again after {one}: the client's ACKs were lost")
+                "segments that had arrived were sent again after %1: the client's ACKs were lost"
             }
             Observation::WaitedAsLong { .. } => {
-                format!(
-                    "packets beside the lost ones had waited {one}, with a longest usual wait of {two}: the queue was full"
-                )
+                "packets beside the lost ones had waited %1, with a longest usual wait of %2: the queue was full"
             }
             Observation::WaitedLess { .. } => {
-                format!(
-                    "packets beside the lost ones had waited {one}, with a longest usual wait of {two}: the queue was not full"
-                )
+                "packets beside the lost ones had waited %1, with a longest usual wait of %2: the queue was not full"
             }
-            Observation::LostTogether { .. } => format!("packets of {one} servers were lost within 2 ms"),
-            Observation::LostInRow { .. } => format!("{one} packets in a row were lost"),
+            Observation::LostTogether { .. } => "packets of %1 servers were lost within 2 ms",
+            Observation::LostInRow { .. } => "%1 packets in a row were lost",
             Observation::LostOnPath { .. } => {
-                format!("{one} of {two} losses were on this server's path, at different times than others")
+                "%1 of %2 losses were on this server's path, at different times than others"
             }
-            Observation::LostAlone { .. } => {
-                format!("{one} of {two} losses were single packets, more than 2 ms apart from others")
+            Observation::LostAlone { .. } => "%1 of %2 losses were single packets, more than 2 ms apart from others",
+            Observation::Missing { .. } => "%1 packets before it did not arrive, by the server's numbers",
+            Observation::NoRoom { .. } => "the client's window had no room for %1",
+            Observation::AckHeld { .. } => {
+                "an ACK came %1 after the data that it acknowledged, and the next data %2 after it"
             }
-            Observation::SentNothing { .. } => {
-                format!("the server, where this was captured, sent nothing for {one}")
+            Observation::Unacknowledged { .. } => {
+                "the client acknowledged %1 bytes at once, %2 after they had been sent"
             }
+            Observation::Needless { .. } => "a segment that had arrived was sent again after %1: its ACK was late",
+            Observation::SmallWindow { .. } => "after %1 lost segments, a small window waited %2 for ACKs",
+            Observation::SynAgain { .. } => "a SYN was sent again, after %1",
+            Observation::RequestAgain { .. } => "the request was sent again, after %1",
+            Observation::TailAgain { .. } => "the last segment was sent again, after %1",
+            Observation::Again { .. } => "missing segments were sent again, after %1",
+            Observation::AfterTimeout { .. } => {
+                "missing segments were sent again after %1, when a timer of at least %2 expires"
+            }
+            Observation::BeforeTimeout { .. } => {
+                "missing segments were sent again after %1, before a timer of at least %2 expires"
+            }
+            Observation::BehindOthers { .. } => {
+                "%1 bytes of long flows arrived before the next response, and filled the link for %2"
+            }
+            Observation::SentNothing { .. } => "the server, where this was captured, sent nothing for %1",
             Observation::NoneMissing { .. } => {
-                format!("0 packets are missing by the server's numbers, and it sent nothing for {one}")
+                "0 packets are missing by the server's numbers, and it sent nothing for %1"
             }
-            Observation::Missing { .. } => format!("{one} packets before it did not arrive, by the server's numbers"),
-            Observation::Acknowledged { .. } => {
-                format!("the server acknowledged the request after {one}, and responded after {two}")
+            Observation::Acknowledged { .. } => "the server acknowledged the request after %1, and responded after %2",
+            Observation::Burst { .. } => "data came at once after %1, as no timer sends it",
+            Observation::AtTimeout { .. } => "a single segment came after %1, when a timer of at least %2 expires",
+            Observation::LastSegment { .. } => {
+                "the last segment of a response alone came after %1, in a round with losses"
             }
-            Observation::Burst { .. } => format!("data came at once after {one}, as no timer sends it"),
-            Observation::AtTimeout { .. } => {
-                format!("a single segment came after {one}, when a timer of at least {two} expires")
-            }
-            Observation::NotAtTimeout { .. } => {
-                format!("new data came after {one}, when no timer of at least {two} expires")
-            }
-            Observation::Unfinished { .. } => format!("the capture ends {one} into the stall"),
+            Observation::NotAtTimeout { .. } => "new data came after %1, when no timer of at least %2 expires",
+            Observation::Unfinished { .. } => "the capture ends %1 into the stall",
         }
+    }
+
+    /// The sentence with these figures.
+    fn sentence(&self, figures: &[String]) -> String {
+        let places = ["%1", "%2"].iter().zip(figures);
+        places.fold(self.template().to_owned(), |text, (place, figure)| text.replace(place, figure))
     }
 
     /// The observation in words.
@@ -334,6 +340,13 @@ pub(crate) fn together(all: &[Observation]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sentence_has_all_its_figures() {
+        let one = Observation::AckHeld { held_s: 0.0412, after_s: 31e-6 };
+        let says = one.says();
+        assert!(says.contains("41.2") && says.contains("31 us") && !says.contains('%'), "{says}");
+    }
 
     #[test]
     fn figures_of_a_kind_are_ranges() {

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use fanin_units::{Bytes, Time};
 
 use crate::diagnosis::PointFound;
-use crate::host::{Host, Samples, quantile};
+use crate::host::Host;
 use crate::origin::How;
 use crate::record::Record;
+use crate::samples::{Samples, quantile};
 use crate::sketch::Sketch;
 use crate::way::{Way, held};
 

@@ -1,7 +1,7 @@
 //! Next steps that the capture alone supports, for every verdict: remedies with their effect on the recorded stalls, who can mend a cause
 //! that is not the network's, and which recording decides without a verdict.
 
-use crate::diagnosis::{Cause, CauseFound, Diagnosis, Signature, StallFound};
+use crate::diagnosis::{Cause, CauseFound, Diagnosis, FlowFound, Signature, StallFound};
 use crate::verdict::{is_of_one_server, stalls};
 use crate::words::time;
 
@@ -52,6 +52,7 @@ fn of_cause(found: &Diagnosis, first: &CauseFound) -> Vec<String> {
         Cause::FullQueue => vec![format!(
             "One response filled a queue alone and lost {lost}: pace it (fq, or BBR), limit its window, or give that port more buffer."
         )],
+        Cause::StandingQueue => of_standing(found, &lost),
         Cause::BadLink => vec![format!(
             "The main cause is bad-link, not incast, with {lost}{at}: replace the cable, the transceiver or the port. `ethtool -S` on both ends \
              counts its errors."
@@ -67,6 +68,24 @@ fn of_cause(found: &Diagnosis, first: &CauseFound) -> Vec<String> {
         )],
         Cause::Unknown => vec![to_record(found)],
     }
+}
+
+/// Remedies against a queue that long flows keep.
+fn of_standing(found: &Diagnosis, lost: &str) -> Vec<String> {
+    let Some(standing) = &found.way.standing else { return vec![to_record(found)] };
+    let [waited, all] = standing.rounds;
+    let flow = |flow: &FlowFound| format!("{} ({} B)", flow.server, flow.bytes);
+    let flows = standing.flows.iter().map(flow).collect::<Vec<_>>().join(", ");
+    vec![
+        format!(
+            "{waited} of {all} rounds waited {} in a queue that {flows} kept, and lost {lost}: give these flows a class of their own at the client's \
+             port, with less weight, or move them to another time.",
+            time(standing.queue_s)
+        ),
+        "An AQM at that port (fq_codel, or marking with ECN), or pacing at the flows' servers below the link's rate, keeps the queue short without \
+         classes."
+            .into(),
+    ]
 }
 
 /// Remedies against incast whose effect on the recorded stalls needs no model.

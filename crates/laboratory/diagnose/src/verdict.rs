@@ -65,7 +65,9 @@ pub(crate) fn verdict(found: &Diagnosis, counters: &[Counters], whole: f64) -> V
             lost(found)
         ),
         // One round alone shows little.
-        confidence: of_many(median(found.episodes.iter().map(|one| one.confidence).collect()), count as f64),
+        confidence: (of_many(median(found.episodes.iter().map(|one| one.confidence).collect()), count as f64) * 1e2)
+            .round()
+            / 1e2,
         servers: Vec::new(),
         causes,
     }

@@ -192,6 +192,8 @@ impl Watch {
             let missing = from.saturating_sub(next).div_ceil(u64::from(flow.halves[sender].largest.max(1)));
             receiver.chance.came(row.bytes, if piece == Piece::Beyond { missing } else { 0 });
         }
+        flow.arrived = flow.hosts.map(|host| hosts.get(host).train.total);
+        flow.arrived[1 - sender] -= u64::from(segment.packet).min(flow.arrived[1 - sender]);
         level(flow, hosts, &arrival, now);
         if piece == Piece::Beyond && !had_hole {
             flow.entered_at_loss = flow.entered_before;
@@ -551,6 +553,7 @@ fn turn(flow: &mut Flow, open: &mut Open, now: u64, from: u64, partial: bool) {
         asked: flow.asked_at,
         requested: flow.requested_at,
         request: if flow.pushed { 0 } else { flow.asked_bytes },
+        arrived: flow.arrived[asker],
         from,
         pushed: flow.pushed,
         anew: flow.syn_at > 0 && flow.asked_at == flow.syn_at,
@@ -560,7 +563,7 @@ fn turn(flow: &mut Flow, open: &mut Open, now: u64, from: u64, partial: bool) {
         open.leave(turn.episode);
     }
     flow.turn = Some(open.ask(&ask, now));
-    (flow.fresh_at, flow.bare_ack) = (None, None);
+    (flow.fresh_at, flow.bare_ack, flow.response_from) = (None, None, from);
 }
 
 /// Starts a turn whose request the capture lacks: with the client's latest round, if the last response ended before that began.
@@ -609,6 +612,8 @@ fn request(flow: &mut Flow, open: &mut Open, arrival: &Arrival, now: u64) {
 /// Processes the server's payload.
 fn answer(flow: &mut Flow, hosts: &mut Hosts, open: &mut Open, arrival: &Arrival, at: (u64, u64, bool)) {
     flow.speaker = Some(arrival.sender);
+    let longest = &mut flow.longest[arrival.sender];
+    *longest = (*longest).max(arrival.to.saturating_sub(flow.response_from));
     let (now, hole_since, had_hole) = at;
     if std::mem::take(&mut flow.request_lacking) {
         unseen_request(flow, open, arrival, now);
@@ -632,11 +637,13 @@ fn answer(flow: &mut Flow, hosts: &mut Hosts, open: &mut Open, arrival: &Arrival
     if arrival.useful {
         silence(flow, hosts, episode, turn.member, arrival, now, round_trip);
     }
+    let arrived = flow.arrived[1 - arrival.sender] + arrival.to.saturating_sub(arrival.from);
     let member = &mut episode.members[turn.member as usize];
-    episode.last_heard = now;
-    member.last = now;
+    (episode.last_heard, member.last) = (now, now);
+    (episode.arrived_last, member.arrived_last) = (arrived, arrived);
     if member.first.is_none() {
         member.first = Some(now);
+        member.beside = flow.arrived[1 - arrival.sender].saturating_sub(member.arrived);
         first_byte(flow, hosts, member.asked, arrival, now);
     }
     if arrival.useful {
@@ -693,8 +700,9 @@ fn silence(
     now: u64,
     round_trip: u64,
 ) {
-    let heard = episode.last_heard.max(episode.start);
+    let (heard, arrived_heard) = (episode.last_heard.max(episode.start), episode.arrived_last);
     let member = &mut episode.members[member as usize];
+    let arrived = flow.arrived[1 - arrival.sender];
     let (own, silence) = (now.saturating_sub(member.last), now.saturating_sub(heard));
     if own.max(silence) < LEAST_STALL {
         return;
@@ -717,6 +725,8 @@ fn silence(
         bare_ack: flow.bare_ack.map_or(0, |at| at.saturating_sub(member.requested)),
         needless: flow.needless,
         lost: member.lost.max(u32::from(flow.train_at_loss.is_some())),
+        beside: arrived.saturating_sub(member.arrived_last),
+        left: None,
     };
     if matches!(stall.evidence, Evidence::Fresh { burst: None, .. }) {
         flow.fresh_at = Some((now, arrival.to));
@@ -731,7 +741,7 @@ fn silence(
     }
     keep(&mut member.waits, stall, MOST_WAITS);
     if silence >= LEAST_STALL {
-        episode.stalled(Stall { from: heard, ..stall });
+        episode.stalled(Stall { from: heard, beside: arrived.saturating_sub(arrived_heard), ..stall });
     }
 }
 
@@ -769,26 +779,19 @@ fn unfinished(flow: &Flow, open: &mut Open, now: u64) {
         bare_ack: flow.bare_ack.map_or(0, |at| at.saturating_sub(member.requested)),
         needless: flow.needless,
         lost: u32::from(half.has_hole()),
+        beside: 0,
+        left: None,
     };
     episode.cut_off(turn.member, stall);
 }
 
-/// Records the time to the first byte, if no loss delayed the request or the connection.
+/// Records the round trip of a handshake, and the time to the first byte, if no loss delayed the request or the connection.
 fn first_byte(flow: &Flow, hosts: &mut Hosts, asked: u64, arrival: &Arrival, now: u64) {
     let asker = 1 - arrival.sender;
-    if flow.asked_again.is_some() || flow.pushed || asked != flow.asked_at || flow.syn_at == asked {
+    if flow.asked_again.is_some() || flow.pushed || asked != flow.asked_at {
         return;
     }
     let host = hosts.get(flow.hosts[asker]);
-    let took = now.saturating_sub(asked);
-    // The capture lacks the request.
-    if took == 0 {
-        return;
-    }
-    host.firsts.add(took);
-    if host.train.row.packets <= 1 {
-        host.idle_firsts.add(took);
-    }
     if let Some((there, back)) = flow.handshake() {
         host.round_trip = Some(host.round_trip.map_or(there + back, |least| least.min(there + back)));
         let (near, far) = if flow.opener == Some(asker) { (back, there) } else { (there, back) };
@@ -797,6 +800,15 @@ fn first_byte(flow: &Flow, hosts: &mut Hosts, asked: u64, arrival: &Arrival, now
             () if near > 4 * far => host.places.at_server += 1,
             () => host.places.between += 1,
         }
+    }
+    let took = now.saturating_sub(asked);
+    // Of a connection that was opened for the request, the handshake counts; without a duration, the capture lacks the request.
+    if flow.syn_at == asked || took == 0 {
+        return;
+    }
+    host.firsts.add(took);
+    if host.train.row.packets <= 1 {
+        host.idle_firsts.add(took);
     }
 }
 

@@ -1,8 +1,9 @@
 //! Path to one client, from its capture: round trip, rate, and buffer at the client's port.
 
-use crate::host::{Host, quantile, usual_timeout};
+use crate::host::{Host, usual_timeout};
 use crate::origin::How;
 use crate::record::Record;
+use crate::samples::quantile;
 use crate::train::Row;
 
 /// Per-packet overhead beyond IP, by framing: Ethernet, a Linux shaper, point-to-point, none; with the tolerance of the rate.
@@ -68,7 +69,8 @@ impl Way {
     pub fn new(host: &Host, rounds: &[&Record], packet: u64, faulty: bool) -> Way {
         let least_first = host.firsts.quantile(0.0);
         let (round_trip, round_trip_how) = match (host.round_trip, least_first) {
-            (Some(measured), _) => (measured, How::Measured),
+            // A first byte comes after a round trip: a shorter one than the handshake's shows a queue in that.
+            (Some(measured), least) => (least.map_or(measured, |least| least.min(measured)), How::Measured),
             (None, Some(first)) => (first, How::Inferred),
             (None, None) => (200_000, How::Assumed),
         };

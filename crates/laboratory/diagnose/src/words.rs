@@ -1,9 +1,17 @@
-//! Figures, and figures in words.
+//! Figures and addresses in words.
+
+use std::net::Ipv6Addr;
 
 /// A time in nanoseconds as seconds.
 pub(crate) fn seconds(ns: u64) -> f64 {
     // Times are whole nanoseconds; more digits are meaningless.
     (ns as f64 / 1e9 * 1e9).round() / 1e9
+}
+
+/// An address; an IPv4 one in its usual form.
+pub(crate) fn name_of(address: u128) -> String {
+    let address = Ipv6Addr::from(address);
+    address.to_ipv4_mapped().map_or_else(|| address.to_string(), |four| four.to_string())
 }
 
 /// A time with its unit.
