@@ -12,6 +12,7 @@ use crate::diagnosis::{
 };
 use crate::episode::{Evidence, Member, Stall};
 use crate::faults::Faults;
+use crate::flow::Flow;
 use crate::host::{Host, Timer};
 use crate::origin::{How, Known};
 use crate::samples::{Samples, quantile};
@@ -319,12 +320,16 @@ impl<'a> Judge<'a> {
 /// Long flows beside the rounds of each client.
 fn standing_by_client(capture: &Capture, ways: &BTreeMap<u32, Way>) -> BTreeMap<u32, Standing> {
     let (records, hosts) = (&capture.watch.records, &capture.watch.hosts);
-    let standing = |asker: &u32| {
-        let rounds: Vec<&Record> = records.rounds.iter().filter(|record| record.asker == *asker).collect();
-        let flows = capture.watch.flows.all().iter();
-        Some((*asker, Standing::of(*asker, flows, hosts, &rounds)?))
+    let mut of_client: BTreeMap<u32, (Vec<&Flow>, Vec<&Record>)> = BTreeMap::new();
+    for flow in capture.watch.flows.all() {
+        flow.hosts.iter().for_each(|host| of_client.entry(*host).or_default().0.push(flow));
+    }
+    records.rounds.iter().for_each(|record| of_client.entry(record.asker).or_default().1.push(record));
+    let standing = |(client, (flows, rounds)): (u32, (Vec<&Flow>, Vec<&Record>))| {
+        ways.get(&client)?;
+        Some((client, Standing::of(client, &flows, hosts, &rounds)?))
     };
-    ways.keys().filter_map(standing).collect()
+    of_client.into_iter().filter_map(standing).collect()
 }
 
 /// The payload of a full segment: the largest in a single packet.

@@ -24,22 +24,17 @@ pub(crate) struct Standing {
 
 impl Standing {
     /// The flows beside a client's rounds that are much longer than their responses; `None` without such flows.
-    pub fn of<'a>(
-        asker: u32,
-        flows: impl Iterator<Item = &'a Flow>,
-        hosts: &Hosts,
-        rounds: &[&Record],
-    ) -> Option<Standing> {
+    pub fn of(asker: u32, flows: &[&Flow], hosts: &Hosts, rounds: &[&Record]) -> Option<Standing> {
         let bytes: u64 = rounds.iter().map(|round| round.bytes).sum();
         let responses: u64 = rounds.iter().map(|round| u64::from(round.servers)).sum();
         let long = (LONG * bytes / responses.max(1)).max(LEAST_BYTES);
-        let found = |flow: &Flow| {
+        let found = |flow: &&Flow| {
             let client = flow.hosts.iter().position(|host| *host == asker)?;
             let bytes = flow.longest[1 - client];
             let server = name_of(hosts.all[flow.hosts[1 - client] as usize].address);
             (bytes >= long).then(|| FlowFound { server: format!("{server}:{}", flow.ends[1 - client].port), bytes })
         };
-        let mut flows: Vec<FlowFound> = flows.filter_map(found).collect();
+        let mut flows: Vec<FlowFound> = flows.iter().filter_map(found).collect();
         flows.sort_by_key(|flow| std::cmp::Reverse(flow.bytes));
         flows.truncate(MOST);
         let bytes_per_s = hosts.all[asker as usize].train.busiest()?;
