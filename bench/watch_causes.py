@@ -36,7 +36,7 @@ ENOUGH = 0.95
 LOSSES, WINDOW, NONE = {"timeout", "loss-probe", "fast-retransmit"}, {"zero-window"}, {"none"}
 CAUSES = {
     "rto": LOSSES, "tlp": LOSSES, "recovery": LOSSES, "link-fault": LOSSES, "zero-window": WINDOW, "slow-server": NONE, "application-pause": NONE,
-    "delayed-ack": NONE,
+    "delayed-ack": NONE, "client-stopped": NONE, "standing-queue": NONE,
 }
 # Shorter stalls are not compared: the sensors report no shorter waits for a window.
 LEAST_S = 0.01

@@ -4,6 +4,10 @@ import random
 
 # Faults, alone or together with another.
 TROUBLES = ["incast", "bad-link", "bad-links", "late-server", "pausing-server", "small-window", "stuck-reader", "delayed-ack", "none"]
+# Faults and programs that a later draw adds, so that the cases of a seed stay as they were.
+LATER = ["long-flow", "short-pause", "bulk"]
+# Faults that need the servers' or the client's own programs.
+OWN = {"late-server", "pausing-server", "small-window", "delayed-ack", "short-pause", "bulk"}
 MIXED = ["incast", "bad-link", "late-server", "stuck-reader"]
 CUTS = ["none", "none", "start", "end", "missing", "snap", "one-direction"]
 
@@ -32,7 +36,21 @@ def draw(seed, small):
     case["place"] = chance.choice(["client"] * 6 + ["server"] * 2 + ["both"] * 2)
     case["server_captured"] = chance.choice(case.get("bad", []) or list(range(servers)))
     case["cut"] = cut(chance)
+    later(case, random.Random(f"later {seed}"))
     return case
+
+
+def later(case, chance):
+    """Draws faults, programs and frames that the first draw does not have."""
+    if chance.random() < 0.25:
+        case["troubles"] = [chance.choice(LATER)]
+        case.update({"client": {}, "bad": [], "servers": [{"kbit": server["kbit"]} for server in case["servers"]]})
+        case["port"]["buffer"] = 4 * len(case["servers"]) * case["response"] + (1 << 19)
+        make(case, case["troubles"][0], chance)
+        if case["troubles"][0] in ("bulk", "long-flow"):
+            case["clients"], case["place"] = 1, "client" if case["place"] == "server" or case["troubles"] == ["bulk"] else case["place"]
+    case["program"] = "own" if OWN & set(case["troubles"]) or case["new_connections"] else chance.choice(["own", "own", "memcached", "nginx"])
+    case["mtu"] = 9000 if chance.random() < 0.1 and not case["gro"] else 1500
 
 
 def some(case, chance):
@@ -67,6 +85,22 @@ def make(case, trouble, chance):
         case "stuck-reader":
             client["receive_buffer"] = case["response"] // chance.choice([2, 4])
             client["stuck"], client["stuck_s"], client["stuck_at"] = chance.uniform(0.1, 0.4), chance.choice([0.03, 0.06, 0.12]), chance.uniform(0.4, 0.9)
+        case "long-flow":
+            # Another flow keeps the queue of the client's port full.
+            case["long_flow"] = chance.randrange(len(case["servers"]))
+            whole = len(case["servers"]) * case["response"]
+            case["port"]["buffer"] = max(int(case["port"]["kbit"] * 125 * chance.uniform(0.005, 0.03)), whole + whole // 4)
+            client["think_s"] = chance.choice([0.005, 0.02])
+        case "short-pause":
+            # As long as two delayed ACKs, after a segment of which the client holds the ACK back.
+            server = some(case, chance)
+            server["pause"], server["pause_s"] = chance.uniform(0.1, 0.4), chance.uniform(0.055, 0.07)
+        case "bulk":
+            # One response after another, each larger than the queue.
+            case["servers"] = case["servers"][:1]
+            case["server_captured"] = 0
+            case["response"] = 1 << 20
+            case["port"]["buffer"] = chance.randint(15_000, 60_000)
         case "delayed-ack":
             some(case, chance)["nagle"] = True
             case["response"] = 1200

@@ -5,6 +5,7 @@
 what the kernel's counters do not show: when a program slept on purpose, and when rounds began and ended. Times are those of the captures' clock.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -15,10 +16,10 @@ import sys
 import threading
 import time
 
-from network import PORT, namespace, server_address
+from network import LONG_PORT, PORT, namespace, server_address
+from programs import Own, dialect, running
 
 CLONE_NEWNET = 0x40000000
-REQUEST = 64
 # A round that is still open this long after the end of the time is given up.
 PATIENCE_S = 4
 libc = ctypes.CDLL(None, use_errno=True)
@@ -60,8 +61,8 @@ def respond(peer, number, case, log):
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     while True:
         request = b""
-        while len(request) < REQUEST:
-            more = peer.recv(REQUEST - len(request))
+        while len(request) < Own.REQUEST:
+            more = peer.recv(Own.REQUEST - len(request))
             if not more:
                 peer.close()
                 return
@@ -86,18 +87,34 @@ def respond(peer, number, case, log):
 
 
 def serve(case, log):
-    def accept(listener, number):
+    def accept(listener, work, *arguments):
         while True:
             peer, _ = listener.accept()
-            threading.Thread(target=quietly, args=(respond, peer, number, case, log), daemon=True).start()
+            threading.Thread(target=quietly, args=(work, peer, *arguments), daemon=True).start()
 
-    for number in range(len(case["servers"])):
+    def listen(number, port, *work):
         enter(namespace(case, f"s{number}"))
-        listener = socket.create_server((server_address(case, number), PORT), family=family(case), backlog=64)
-        threading.Thread(target=accept, args=(listener, number), daemon=True).start()
-    print("ready", flush=True)
-    sys.stdin.read()
+        listener = socket.create_server((server_address(case, number), port), family=family(case), backlog=64)
+        threading.Thread(target=accept, args=(listener, *work), daemon=True).start()
+
+    with contextlib.ExitStack() as started:
+        for number in range(len(case["servers"])):
+            if case.get("program", "own") == "own":
+                listen(number, PORT, respond, number, case, log)
+            else:
+                enter(namespace(case, f"s{number}"))
+                started.enter_context(running(case, number))
+        if "long_flow" in case:
+            listen(case["long_flow"], LONG_PORT, pour)
+        print("ready", flush=True)
+        sys.stdin.read()
     log.write()
+
+
+def pour(peer):
+    """Sends without an end."""
+    while True:
+        peer.sendall(bytes(1 << 16))
 
 
 def quietly(work, *arguments):
@@ -129,8 +146,9 @@ def round_of(case, peers, chance, log, until):
     for number in range(len(case["servers"])):
         if peers[number] is None:
             peers[number] = connect(case, number)
-        peers[number].sendall(b"%*d" % (REQUEST, size))
-        left[peers[number].fileno()] = [number, size]
+        speaks = dialect(case)
+        peers[number].sendall(speaks.request(size))
+        left[peers[number].fileno()] = [number, speaks.response(size)]
     stuck = chance.random() < ways.get("stuck", 0)
     poll = select.epoll()
     for number in left:
@@ -154,6 +172,15 @@ def round_of(case, peers, chance, log, until):
     return True
 
 
+def drain(case, client):
+    """Reads a long flow for the rest of the time."""
+    enter(namespace(case, f"c{client}"))
+    until = time.time() + case["seconds"] / 2
+    with socket.create_connection((server_address(case, case["long_flow"]), LONG_PORT)) as peer:
+        while time.time() < until:
+            peer.recv(1 << 20)
+
+
 def know_neighbours(case):
     """Lets hosts learn each other's link-layer addresses, so that no connection waits for that."""
     with socket.socket(family(case), socket.SOCK_DGRAM) as probe:
@@ -167,6 +194,9 @@ def ask(case, log, client):
     chance = random.Random(f"{case['seed']} client {client}")
     peers = [None] * len(case["servers"])
     know_neighbours(case)
+    if "long_flow" in case and client == 0:
+        # Once the first rounds have shown the path without it.
+        threading.Timer(case["seconds"] / 4, quietly, (drain, case, client)).start()
     until = time.time() + case["seconds"]
     while time.time() < until and round_of(case, peers, chance, log, until + PATIENCE_S):
         if case["new_connections"]:

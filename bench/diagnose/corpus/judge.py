@@ -28,10 +28,12 @@ def expected(case, truth, span):
     begun, ended = span
     within = lambda one: max(0, min(one[1], ended) - max(one[0], begun))
     seconds, by_cause = collections.Counter(), collections.defaultdict(collections.Counter)
+    # One response after another has filled the queue.
+    name = {"incast": "full-queue"} if len(case["servers"]) == 1 else {}
     for server, *times, shares in waits:
         for cause, took in shares.items():
             # A program that the busy machine let run late is a slow server, too, which no log has.
-            cause = "slow-server" if cause == "other" and took > LATE_S else cause
+            cause = "slow-server" if cause == "other" and took > LATE_S else name.get(cause, cause)
             if cause not in ("other", "queue"):
                 part = took * within(times) / (times[1] - times[0])
                 seconds[cause] += part

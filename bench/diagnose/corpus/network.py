@@ -10,6 +10,8 @@ import re
 import subprocess
 
 PORT = 9000
+# Where a long flow's server listens.
+LONG_PORT = 9001
 LOST, SINK = "lost", "sink"
 
 
@@ -54,7 +56,7 @@ def link(case, host, device, port, address):
     yield "r", f"link add {port} type veth peer name {device} netns {namespace(case, host)}"
     for space, name, ip in ((host, device, address), ("r", port, gateway)):
         yield space, f"addr add {ip}/{bits} dev {name}{later}"
-        yield space, f"link set {name} up"
+        yield space, f"link set {name} mtu {case.get('mtu', 1500)} up"
     yield host, f"route add default via {gateway} dev {device}{rto}"
 
 
@@ -75,9 +77,9 @@ def up(case):
         settings(case, host)
     port = case["port"]
     for n in range(case["clients"]):
-        inside(case, "r", "tc", "qdisc", "add", "dev", f"c{n}", "root", "tbf", "rate", f"{port['kbit']}kbit", "burst", "1600", "limit", str(port["buffer"]))
+        inside(case, "r", "tc", "qdisc", "add", "dev", f"c{n}", "root", "tbf", "rate", f"{port['kbit']}kbit", "burst", str(case.get("mtu", 1500) + 100), "limit", str(port["buffer"]))
     for n, server in enumerate(case["servers"]):
-        inside(case, f"s{n}", "tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", f"{server['kbit']}kbit", "burst", "1600", "limit", "4000000")
+        inside(case, f"s{n}", "tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", f"{server['kbit']}kbit", "burst", str(case.get("mtu", 1500) + 100), "limit", "4000000")
     rules = "".join(loss_rules(case))
     if rules:
         inside(case, "r", "nft", "-f", "-", text=f"table netdev loss {{\n{rules}}}\n")

@@ -13,6 +13,8 @@ from packets import SLL2, segment
 
 # A client that has no data of an open round for this long waits.
 WAIT_NS = 4_000_000
+# A queue that delays packets for this long before a round stands.
+STANDING_NS = 1_000_000
 # An ACK that a host keeps back for this long is a delayed ACK.
 DELAYED_NS = 15_000_000
 SLL2_BYTES = 20
@@ -134,7 +136,9 @@ def cause_of_wait(case, number, connection, logs, packet, begun, ended, since):
         for place, (at, fate) in enumerate(parts):
             begin = begun if place == 0 else max(begun, at)
             end = max(begun, parts[place + 1][0]) if place + 1 < len(parts) else ended
-            shares["incast" if fate == "queue" else "bad-link"] += end - begin
+            # A queue that a long flow keeps full loses packets of any traffic.
+            full = "standing-queue" if "long_flow" in case else "incast"
+            shares[full if fate == "queue" else "bad-link"] += end - begin
         return shares
     if held(connection, packet, begun):
         return {"delayed-ack": wait}
@@ -197,6 +201,7 @@ def waits(case, router, logs, client):
                 if at - last > WAIT_NS:
                     of_servers.append((n, last, at, cause_of_wait(case, n, connection, logs, packet, last, at, begun)))
                 last = at
+        of_rounds += standing(case, begun, arrivals)
         last = begun
         for at, n, packet in sorted(arrivals, key=lambda arrival: arrival[0]):
             if at - last > WAIT_NS:
@@ -205,6 +210,14 @@ def waits(case, router, logs, client):
                 of_rounds.append((server, last, at, shares))
             last = at
     return rounds, of_rounds, of_servers
+
+
+def standing(case, begun, arrivals):
+    """The wait of a round's first packet in the queue that a long flow keeps."""
+    at, n, packet = min(arrivals, key=lambda arrival: arrival[0], default=(0, 0, (0, 0)))
+    waited = packet[1] - packet[0]
+    if "long_flow" in case and waited > STANDING_NS:
+        yield n, begun, begun + waited, {"standing-queue": waited}
 
 
 def rows(found):

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fanin::Verdict;
-use fanin::advice::{Advice, Assumption, Goal, Line, LoneFlow, Margin, Remedy, Standing, by_machine};
+use fanin::advice::{Advice, Assumption, AtEnds, Goal, Line, LoneFlow, Margin, Remedy, Standing, by_machine};
 
 use crate::figures::{BOLD, GREY, RED, large, three, time};
 use crate::terminal::Text;
@@ -221,18 +221,35 @@ fn one_line(rank: usize, remedy: &Remedy, per: &str) -> String {
     };
     let apart = remedy.apart.map_or(String::new(), |why| format!("; {why}"));
     let touches = if remedy.touches.is_empty() { "" } else { "; affects other traffic" };
+    let ends = remedy.at_ends.as_ref().map_or(String::new(), at_ends);
     let stands = match remedy.robust {
         Some(true) => "; same rank under other assumptions",
         Some(false) => "; rank depends on assumptions",
         None => "",
     };
     format!(
-        "  {place:>2}   {}: {:.1} % of today's time, {} Mbit/s{round}{p99}{pauses}; {}{touches}{apart}{goal}{stands}",
+        "  {place:>2}   {}: {:.1} % of today's time, {} Mbit/s{round}{p99}{pauses}; {}{touches}{apart}{goal}{stands}{ends}",
         remedy.says,
         100.0 * remedy.relative_to_current,
         three(remedy.goodput_mbps.mean),
         remedy.effort
     )
+}
+
+/// The effect at the ends of an unknown value's interval.
+fn at_ends(of: &AtEnds) -> String {
+    let end = |place: usize| match of.relative[place] {
+        Some(relative) => format!("{:.0} % with {}", 100.0 * relative, of.ends[place]),
+        None => format!("not compared with {}", of.ends[place]),
+    };
+    let both = format!("{}, {}", end(0), end(1));
+    match of.holds {
+        true => format!("; helps at both ends of {}: {both}", of.key),
+        false if of.relative.contains(&None) => format!("; {}: {both}", of.key),
+        false => {
+            format!("; depends on {}: {both}. A capture on both sides of that port, or its data sheet, decides", of.key)
+        }
+    }
 }
 
 /// The remedy closest to a goal that none meets.

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use fanin::diagnosis::{Cause, Diagnosis, EpisodeFound, HostFound};
-use fanin::{Out, Wanted};
+use fanin::diagnosis::{Diagnosis, EpisodeFound, HostFound};
+use fanin::{AdvisedOn, Out};
 
 use crate::advice::{self, Shown};
 use crate::arguments::DiagnoseArguments;
@@ -30,50 +30,63 @@ pub fn diagnose(arguments: &DiagnoseArguments) -> Result<(), Failure> {
     if let (Some(out), Some(folder)) = (out, &arguments.out) {
         found.write(out, folder)?;
     }
-    let advice = match arguments.advise && unadvised(&found.diagnosis).is_none() {
-        false => None,
-        true => {
-            if found.diagnosis.scenario.is_none() {
-                found.save_scenario()?;
-            }
-            let (file, scenario) = found.scenario()?;
-            let wanted = Wanted { addresses: found.addresses(), ..Wanted::new(vec![file], BUDGET) };
-            Some(in_lab(means, |lab, hear| lab.advise(&scenario, &wanted, hear))?)
-        }
-    };
     if arguments.json {
-        let text = advice.as_ref().map_or_else(|| found.to_json(), |advice| found.to_json_with(advice));
+        let text = match arguments.advise {
+            false => found.to_json(),
+            true => {
+                let on = in_lab(means, |lab, hear| lab.advise_on(&mut found, BUDGET, hear))?;
+                found.to_json_with(on.advised.as_ref())
+            }
+        };
         return say(&(text + "\n"));
     }
-    let mut text = told(&found.diagnosis);
-    if let Some(why) = unadvised(&found.diagnosis).filter(|_| arguments.advise) {
-        text += &format!("\nNo advice: {why}\n");
+    say(&told(&found.diagnosis, arguments.advise))?;
+    if !arguments.advise {
+        return Ok(());
     }
-    if let Some(advice) = &advice {
-        text += &format!("\n{BOLD}Advice{BOLD:#}\n{}", advice::told(&advice.advice, None, Shown::First, None));
-    }
-    say(&text)
+    // The diagnosis is printed first: it is true whatever becomes of the advice.
+    say(&steps(&found.diagnosis))?;
+    let on = in_lab(means, |lab, hear| lab.advise_on(&mut found, BUDGET, hear))?;
+    say(&simulated_advice(&found.diagnosis, &on))
 }
 
-/// Reason for no advice: remedies against incast do not mend other causes, and without a scenario nothing predicts them.
-fn unadvised(found: &Diagnosis) -> Option<String> {
-    let remedy = match found.verdict.causes.first().filter(|_| found.verdict.impaired)?.cause {
-        Cause::Incast => return found.sketch.is_none().then(|| "no scenario predicts what the capture shows.".into()),
-        Cause::BadLink => "replace the cable, the transceiver or the port",
-        Cause::SlowServer => "find out why the server responds late",
-        Cause::Receiver => "let the client read sooner, or give its sockets more memory",
-        Cause::DelayedAck => "let servers send a response by one call, or set TCP_NODELAY",
-        Cause::Unknown => "record for longer, at the client",
+/// The next steps that need no model.
+fn steps(found: &Diagnosis) -> String {
+    let mut text = Text::default();
+    text.prose(&format!("\n{BOLD}Advice{BOLD:#}"));
+    found.next_steps().iter().for_each(|step| text.prose(&format!("  {}", clean(step))));
+    text.done()
+}
+
+/// Remedies from simulation, or why there are none.
+fn simulated_advice(found: &Diagnosis, on: &AdvisedOn) -> String {
+    let mut text = Text::default();
+    let Some(advised) = &on.advised else {
+        if found.verdict.incast == Some(true) {
+            text.prose(&format!("No remedies from simulation: {}.", on.why.as_deref().unwrap_or("none helps")));
+        }
+        return text.done();
     };
-    let word = found.verdict.causes.first().map_or("", |one| one.cause.word());
-    Some(format!("the main cause is {word}, not incast; {remedy}."))
+    text.prose(&format!("\n{BOLD}Remedies from simulation{BOLD:#}"));
+    if let Some(far) = found.far() {
+        text.prose(&format!(
+            "The simulation is {:+.0} % off the {} recorded rounds of {} servers: trust the order of remedies that help at both ends of the \
+             buffer's interval, not their figures.",
+            100.0 * far.off(),
+            far.episodes,
+            far.fan_in
+        ));
+    }
+    on.why.iter().for_each(|why| text.prose(why));
+    text.done() + &advice::told(&advised.advice, None, Shown::First, None)
 }
 
-fn told(found: &Diagnosis) -> String {
+fn told(found: &Diagnosis, advise: bool) -> String {
     let mut text = Text::default();
     text.prose(what(found).trim_end_matches('\n'));
     for of in &found.simulated {
-        let far = if of.is_far() { format!(" {RED}Do not rely on this scenario.{RED:#}") } else { String::new() };
+        let far =
+            if found.far() == Some(of) { format!(" {RED}Do not rely on this scenario.{RED:#}") } else { String::new() };
         text.prose(&format!(
             "  simulated   {} servers: {} Mbit/s; measured: {} ({:+.0} %).{far}",
             of.fan_in,
@@ -88,12 +101,12 @@ fn told(found: &Diagnosis) -> String {
             text.verbatim(2, &format!("fanin compare {}", clean(path)));
             text.verbatim(2, &format!("fanin advise {}", clean(path)));
         }
-        (None, Some(_)) => {
+        (None, Some(_)) if !advise => {
             text.prose(
                 "\nUse --out DIR to write a matching scenario and a picture, or --advise to continue with advice",
             );
         }
-        (None, None) => {}
+        (None, _) => {}
     }
     text.done()
 }
@@ -208,6 +221,20 @@ fn way(found: &Diagnosis) -> String {
             let _ = writeln!(text, "  buffer   {least} to {most} B {}", sure(known.how.word(), known.confidence));
         }
         None => text += "  buffer   unknown: no losses at a full queue\n",
+    }
+    if let Some(standing) = &way.standing {
+        let flows: Vec<String> = standing
+            .flows
+            .iter()
+            .map(|flow| format!("{}: {}", clean(&flow.server), large(flow.bytes as f64)))
+            .collect();
+        let [waited, all] = standing.rounds;
+        let _ = writeln!(
+            text,
+            "  standing queue   {} ms, the median of {waited} of {all} rounds; bytes of the longest flows: {}",
+            three(standing.queue_s * 1e3),
+            flows.join(", ")
+        );
     }
     let [least, most] = found.losses;
     let _ =

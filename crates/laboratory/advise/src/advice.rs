@@ -125,6 +125,19 @@ pub struct LoneFlow {
     pub mbps: f64,
 }
 
+/// A remedy, or the best of its family, at the ends of an interval.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AtEnds {
+    /// Key of the unknown value.
+    pub key: &'static str,
+    /// The ends.
+    pub ends: [String; 2],
+    /// Time for the same bytes over today's at each end; absent if none of its family was compared there.
+    pub relative: [Option<f64>; 2],
+    /// Whether it helps at both ends.
+    pub holds: bool,
+}
+
 /// A change with its gain, cost and side effects.
 #[derive(Clone, Debug, Serialize)]
 pub struct Remedy {
@@ -171,6 +184,9 @@ pub struct Remedy {
     pub harms: Option<Vec<String>>,
     /// Whether its rank is the same under other assumptions; absent if not simulated.
     pub robust: Option<bool>,
+    /// Its effect at the ends of an interval of an unknown value; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_ends: Option<AtEnds>,
     /// Whether it meets the goal, if there is one.
     pub goal: Option<Met>,
     /// The command that shows it.

@@ -9,6 +9,7 @@ mod beside;
 mod cluster;
 mod current;
 mod goal;
+mod interval;
 mod lines;
 mod remedy;
 mod scripts;
@@ -16,7 +17,7 @@ mod search;
 mod standing;
 mod trials;
 
-pub use advice::{Advice, AdviceError, Base, LoneFlow, Met, Remedy, Standing};
+pub use advice::{Advice, AdviceError, AtEnds, Base, LoneFlow, Met, Remedy, Standing};
 pub use cluster::Asked;
 pub use goal::Goal;
 pub use lines::{Addresses, Line, Lines, Syntax, Where, by_machine, lines};

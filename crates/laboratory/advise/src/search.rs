@@ -416,6 +416,7 @@ impl Search<'_, '_> {
             lone_flow: None,
             harms: None,
             robust: None,
+            at_ends: None,
             goal: self.options.goal.as_ref().map(|goal| met(goal, trial, &row, line)),
             run: self.cluster.command(change, trial.runs.len() as u32),
             row,

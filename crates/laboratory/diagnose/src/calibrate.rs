@@ -127,17 +127,23 @@ impl Seen {
         let digits = |mbps: f64| (mbps * 1e3).round() / 1e3;
         let beside = |(&fan_in, seen): (&u32, &Rounds)| {
             let told = told.get(&fan_in).filter(|told| told.count >= 1.0)?;
-            Some(Simulated { fan_in, measured_mbps: digits(seen.mbps()), simulated_mbps: digits(told.mbps()) })
+            Some(Simulated {
+                fan_in,
+                episodes: seen.count as u64,
+                measured_mbps: digits(seen.mbps()),
+                simulated_mbps: digits(told.mbps()),
+            })
         };
         self.rounds.iter().filter_map(beside).collect()
     }
 
+    /// The misfit to simulated rounds; each number of servers counts by its recorded rounds.
     fn unlike(&self, told: &BTreeMap<u32, Rounds>) -> f64 {
         let each = self.rounds.iter().map(|(servers, seen)| match told.get(servers) {
-            Some(told) => seen.unlike(told),
+            Some(told) => seen.count * seen.unlike(told),
             None => f64::INFINITY,
         });
-        each.sum::<f64>() / self.rounds.len().max(1) as f64
+        each.sum::<f64>() / self.rounds.values().map(|seen| seen.count).sum::<f64>().max(1.0)
     }
 }
 

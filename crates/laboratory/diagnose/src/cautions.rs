@@ -49,8 +49,8 @@ pub(crate) fn of(capture: &Capture, one_sided: f64, out: &mut Vec<String>) {
         say("most connections have one direction only, so requests and the starts of rounds are unknown".into());
     }
     if capture.watch.place() == Some(Place::Server) && capture.watch.records.counts[1] == 0 {
-        say("captured at a server, where other servers' responses and the client's waits are not visible; \
-             capture at the client as well"
+        say("captured at a server, which cannot show whether other servers responded at the same time: a recording at the client \
+             (fanin record) decides between incast and this server's own bursts"
             .into());
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::observation::Observation;
 use crate::origin::Known;
 use crate::sketch::Sketch;
 
@@ -22,10 +23,14 @@ pub enum Signature {
     Recovery,
     /// Losses that no full queue explains.
     LinkFault,
+    /// A queue that other flows keep.
+    StandingQueue,
     /// A delayed ACK.
     DelayedAck,
     /// The client's receive window was zero.
     ZeroWindow,
+    /// The client acknowledged nothing for some time, or did not read.
+    ClientStopped,
     /// A server that responded late.
     SlowServer,
     /// A server that paused within its response.
@@ -43,8 +48,10 @@ impl Signature {
             Signature::Tlp => "tlp",
             Signature::Recovery => "recovery",
             Signature::LinkFault => "link-fault",
+            Signature::StandingQueue => "standing-queue",
             Signature::DelayedAck => "delayed-ack",
             Signature::ZeroWindow => "zero-window",
+            Signature::ClientStopped => "client-stopped",
             Signature::SlowServer => "slow-server",
             Signature::ApplicationPause => "application-pause",
             Signature::None => "none",
@@ -56,8 +63,9 @@ impl Signature {
         match self {
             Signature::Rto | Signature::Syn | Signature::Tlp | Signature::Recovery => Cause::Incast,
             Signature::LinkFault => Cause::BadLink,
+            Signature::StandingQueue => Cause::StandingQueue,
             Signature::DelayedAck => Cause::DelayedAck,
-            Signature::ZeroWindow => Cause::Receiver,
+            Signature::ZeroWindow | Signature::ClientStopped => Cause::Receiver,
             Signature::SlowServer | Signature::ApplicationPause => Cause::SlowServer,
             Signature::None => Cause::Unknown,
         }
@@ -71,8 +79,10 @@ impl Signature {
             Signature::Tlp => "responses waited for tail-loss probes",
             Signature::Recovery => "responses waited for loss recovery without timeouts",
             Signature::LinkFault => "packets were lost without a full queue: a faulty link, not incast",
+            Signature::StandingQueue => "responses waited in a queue that long flows keep",
             Signature::DelayedAck => "responses waited for delayed ACKs, which is not the network's fault",
             Signature::ZeroWindow => "the client's receive window was closed, which is not the network's fault",
+            Signature::ClientStopped => "the client stopped for some time, which is not the network's fault",
             Signature::SlowServer => "servers responded late, which is not the network's fault",
             Signature::ApplicationPause => "servers paused within their responses, which is not the network's fault",
             Signature::None => "connections were almost never idle",
@@ -86,6 +96,10 @@ impl Signature {
 pub enum Cause {
     /// A full queue at the client's port lost packets.
     Incast,
+    /// A full queue lost packets of a connection that filled it alone.
+    FullQueue,
+    /// Responses waited in a queue that long flows keep, or were lost there.
+    StandingQueue,
     /// A link lost packets, whatever the queue.
     BadLink,
     /// A server responded late, or paused.
@@ -103,6 +117,8 @@ impl Cause {
     pub fn word(self) -> &'static str {
         match self {
             Cause::Incast => "incast",
+            Cause::FullQueue => "full-queue",
+            Cause::StandingQueue => "standing-queue",
             Cause::BadLink => "bad-link",
             Cause::SlowServer => "slow-server",
             Cause::Receiver => "receiver",
@@ -111,10 +127,16 @@ impl Cause {
         }
     }
 
+    /// Whether packets were lost, or may have been.
+    pub(crate) fn is_loss(self) -> bool {
+        matches!(self, Cause::Incast | Cause::FullQueue | Cause::BadLink | Cause::Unknown)
+    }
+
     /// A signature of it.
     pub fn signature(self) -> Signature {
         match self {
-            Cause::Incast => Signature::Rto,
+            Cause::Incast | Cause::FullQueue => Signature::Rto,
+            Cause::StandingQueue => Signature::StandingQueue,
             Cause::BadLink => Signature::LinkFault,
             Cause::SlowServer => Signature::SlowServer,
             Cause::Receiver => Signature::ZeroWindow,
@@ -166,7 +188,7 @@ pub struct StallFound {
     pub cause: Cause,
     pub confidence: f64,
     /// Observation that supports the cause.
-    pub evidence: &'static str,
+    pub evidence: Observation,
 }
 
 /// A request to two or more servers, until its last response.
@@ -225,6 +247,28 @@ pub struct WayFound {
     pub faulty: bool,
     /// Segments with a CE mark.
     pub marked: u64,
+    /// The queue that long flows keep, if rounds waited in one.
+    pub standing: Option<StandingFound>,
+}
+
+/// A queue that long flows keep at the client's port.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct StandingFound {
+    /// The largest flows first, at most three.
+    pub flows: Vec<FlowFound>,
+    /// Median wait of rounds' first bytes.
+    pub queue_s: f64,
+    /// Number of rounds that waited, and of all rounds.
+    pub rounds: [u64; 2],
+}
+
+/// A long flow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct FlowFound {
+    pub server: String,
+    pub bytes: u64,
 }
 
 /// Goodput at one number of servers.
@@ -313,6 +357,8 @@ pub struct RoundsFound {
 #[allow(missing_docs, reason = "plain data with self-explanatory names")]
 pub struct Simulated {
     pub fan_in: u32,
+    /// Recorded rounds with this number of servers.
+    pub episodes: u64,
     pub measured_mbps: f64,
     pub simulated_mbps: f64,
 }
@@ -325,25 +371,38 @@ impl Simulated {
     pub fn off(&self) -> f64 {
         self.simulated_mbps / self.measured_mbps.max(1e-9) - 1.0
     }
-
-    /// Whether the scenario is not reliable.
-    pub fn is_far(&self) -> bool {
-        self.off().abs() > Simulated::FAR
-    }
 }
 
 impl Diagnosis {
+    /// The number of servers of most rounds.
+    pub fn usual_fan_in(&self) -> Option<u32> {
+        self.points.iter().max_by_key(|point| (point.episodes, point.fan_in)).map(|point| point.fan_in)
+    }
+
+    /// The point for which the scenario is not reliable: the mean deviation, in which each point counts by its rounds, is too large, and
+    /// this one has the largest part in it.
+    pub fn far(&self) -> Option<&Simulated> {
+        let part = |of: &Simulated| of.off().abs() * of.episodes as f64;
+        let rounds: f64 = self.simulated.iter().map(|of| of.episodes as f64).sum();
+        let off: f64 = self.simulated.iter().map(part).sum();
+        let far = self.simulated.iter().max_by(|a, b| part(a).total_cmp(&part(b)));
+        far.filter(|_| off > Simulated::FAR * rounds)
+    }
+
     /// Withholds a scenario that does not predict the measured goodput, and names its measured values.
     pub fn withhold(&mut self) {
-        let Some(far) = self.simulated.iter().find(|of| of.is_far()) else { return };
+        let Some(far) = self.far().copied() else { return };
         let Some(sketch) = self.sketch.take() else { return };
         self.cautions.push(format!(
-            "no scenario: with {} servers it would give {:.1} Mbit/s, and the capture shows {:.1}. Measured in it are {}",
+            "no scenario: with {} servers it would give {:.1} Mbit/s, and {} rounds show {:.1} ({:+.0} %). Measured in it are {}",
             far.fan_in,
             far.simulated_mbps,
+            far.episodes,
             far.measured_mbps,
+            100.0 * far.off(),
             sketch.measured().join(", ")
         ));
+        self.withheld = Some(sketch);
     }
 }
 
@@ -400,4 +459,7 @@ pub struct Diagnosis {
     /// The scenario, if there is one.
     #[serde(skip)]
     pub sketch: Option<Sketch>,
+    /// A scenario that does not predict the measured goodput.
+    #[serde(skip)]
+    pub withheld: Option<Sketch>,
 }

@@ -37,8 +37,10 @@ pub(crate) enum Evidence {
     Handshake,
     /// Data after the client's receive window was closed.
     Shut,
-    /// Data after an ACK that was delayed for long.
-    LateAck,
+    /// Data after an ACK that came late: from the last data to it, from it to the data, and the bytes that it acknowledged.
+    LateAck { held: u64, after: u64, bytes: u64 },
+    /// Data that had arrived were sent again, because the ACK came late.
+    Needless,
     /// None: the capture ends within the stall.
     Unfinished,
     /// New data: whether it is the `first` of its response, and whether it is part of a `burst`, if known. A timer sends a single segment.
@@ -73,8 +75,12 @@ pub(crate) struct Stall {
     pub bare_ack: u64,
     /// The server had sent data again that had arrived: whether the client had acknowledged them, so that its ACKs were lost.
     pub needless: Option<bool>,
-    /// Segments of its response were lost before.
-    pub lossy: bool,
+    /// Segments of its response that were lost before.
+    pub lost: u32,
+    /// Bytes of other connections that arrived at the client in it.
+    pub beside: u64,
+    /// Remaining bytes of the response; unknown until that ends.
+    pub left: Option<u64>,
 }
 
 impl Stall {
@@ -94,6 +100,9 @@ pub(crate) struct Member {
     /// Whether a connection was opened for the request.
     pub anew: bool,
     pub request: u64,
+    /// Bytes that had arrived at the client's host at the request, and those of other responses that arrived before the first byte.
+    pub arrived: u64,
+    pub beside: u64,
     pub first: Option<u64>,
     /// Time of its last new byte.
     pub done: u64,
@@ -108,6 +117,8 @@ pub(crate) struct Member {
     /// Its own stalls, the longest ones.
     pub waits: Vec<Stall>,
     pub last: u64,
+    /// Bytes that had arrived at the client's host by then.
+    pub arrived_last: u64,
 }
 
 /// An open episode.
@@ -119,6 +130,8 @@ pub(crate) struct Episode {
     pub start: u64,
     pub last_asked: u64,
     pub last_heard: u64,
+    /// Bytes that had arrived at the client's host by then.
+    pub arrived_last: u64,
     pub members: Vec<Member>,
     servers: BTreeSet<End>,
     pub stalls: Vec<Stall>,
@@ -164,8 +177,8 @@ impl Episode {
         member.lost = member.lost.saturating_sub(1);
         let (server, own) = (member.server, member.waits.iter_mut());
         for stall in self.stalls.iter_mut().chain(own).filter(|stall| stall.server == server && stall.to == at) {
-            stall.evidence = if unread { Evidence::Shut } else { Evidence::LateAck };
-            stall.lossy = false;
+            stall.evidence = if unread { Evidence::Shut } else { Evidence::Needless };
+            stall.lost = 0;
         }
     }
 
@@ -225,6 +238,8 @@ pub(crate) struct Ask {
     pub asked: u64,
     pub requested: u64,
     pub request: u64,
+    /// Bytes that had arrived at the client's host.
+    pub arrived: u64,
     /// Begin of the response in the connection's byte stream.
     pub from: u64,
     pub pushed: bool,
@@ -271,6 +286,7 @@ impl Open {
             start: ask.asked,
             last_asked: ask.asked,
             last_heard: ask.asked,
+            arrived_last: ask.arrived,
             members: Vec::new(),
             servers: BTreeSet::new(),
             stalls: Vec::new(),
@@ -348,6 +364,8 @@ impl Episode {
             requested: ask.requested,
             anew: ask.anew,
             request: ask.request,
+            arrived: ask.arrived,
+            beside: 0,
             first: None,
             done: ask.asked,
             from: ask.from,
@@ -357,6 +375,7 @@ impl Episode {
             reordered: 0,
             waits: Vec::new(),
             last: ask.asked,
+            arrived_last: ask.arrived,
         });
     }
 }
@@ -377,6 +396,7 @@ mod tests {
                 asked,
                 requested,
                 request: 64,
+                arrived: 0,
                 from: 0,
                 pushed: false,
                 anew: true,

@@ -1,10 +1,12 @@
 //! Losses by a link, and losses by a queue: a queue loses packets when it is full, so that those around a loss waited as long as any; a link
 //! loses packets on its own path, however full the queue is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::host::{Host, Loss};
 use crate::level::Levels;
+use crate::observation::Observation;
+use crate::words::seconds;
 
 /// Where a queue may be full: shares of all packets that meet a lower level. The first says that levels show nothing.
 const FULL: [f64; 10] = [0.0, 0.15, 0.3, 0.45, 0.6, 0.7, 0.8, 0.88, 0.94, 0.97];
@@ -31,8 +33,8 @@ const SHARED: f64 = 0.7;
 /// When packets of which servers were lost.
 #[derive(Default)]
 struct Together {
-    /// By time: the server, or `None` for several.
-    lost: BTreeMap<u64, Option<u32>>,
+    /// Servers by time.
+    lost: BTreeMap<u64, BTreeSet<u32>>,
     /// The share of all packets that have a loss of another server beside them, by server.
     usual: BTreeMap<u32, f64>,
 }
@@ -43,8 +45,7 @@ impl Together {
         let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
         for (entered, loss) in losses.iter().filter_map(|loss| Some((loss.entered?, loss))) {
             *counts.entry(loss.server).or_default() += 1;
-            let server = together.lost.entry(entered).or_insert(Some(loss.server));
-            *server = server.filter(|server| *server == loss.server);
+            together.lost.entry(entered).or_default().insert(loss.server);
         }
         let all: usize = counts.values().sum();
         // A server whose losses are most of all shows how it differs from the others, not what they have in common.
@@ -62,7 +63,14 @@ impl Together {
     /// Whether another server's packet was lost about then.
     fn has_other(&self, server: u32, at: u64) -> bool {
         let about = self.lost.range(at.saturating_sub(TOGETHER)..=at + TOGETHER);
-        about.into_iter().any(|(_, lost)| *lost != Some(server))
+        about.into_iter().any(|(_, servers)| servers.iter().any(|lost| *lost != server))
+    }
+
+    /// Number of servers that lost packets about then, including this one.
+    fn servers(&self, server: u32, at: u64) -> u32 {
+        let about = self.lost.range(at.saturating_sub(TOGETHER)..=at + TOGETHER);
+        let all: BTreeSet<u32> = about.flat_map(|(_, servers)| servers).copied().chain([server]).collect();
+        all.len() as u32
     }
 
     /// The ratio of likelihoods, queue to link, of a loss.
@@ -80,6 +88,9 @@ pub(crate) struct Faults<'a> {
     together: Together,
     /// Of each place in `FULL`, its probability, and the shares of a link's losses by server and over all.
     places: Vec<(f64, BTreeMap<u32, f64>, f64)>,
+    /// Losses by server, and packets lost in a row by server and time.
+    own: BTreeMap<u32, u64>,
+    in_row: BTreeMap<(u32, u64), u32>,
 }
 
 impl<'a> Faults<'a> {
@@ -87,7 +98,11 @@ impl<'a> Faults<'a> {
     pub fn of(host: &'a Host, servers: u32) -> Faults<'a> {
         let losses = events(&host.losses);
         let together = Together::of(&losses, &host.levels);
-        let mut faults = Faults { queue: Queue::of(&host.levels), together, places: Vec::new() };
+        let mut faults = Faults { queue: Queue::of(&host.levels), together, ..Faults::default() };
+        for loss in &losses {
+            *faults.own.entry(loss.server).or_default() += 1;
+            faults.in_row.extend(loss.entered.map(|entered| ((loss.server, entered), loss.packets)));
+        }
         let mut paths: BTreeMap<u32, Vec<&Loss>> = BTreeMap::new();
         losses.iter().for_each(|loss| paths.entry(loss.server).or_default().push(loss));
         let independent = host.chance.alone(host.lost);
@@ -121,13 +136,46 @@ impl<'a> Faults<'a> {
         self.places.iter().enumerate().map(of).sum()
     }
 
-    /// The evidence for a link or for a queue, in words.
-    pub fn why(&self, link: bool) -> &'static str {
-        match (link, self.queue.is_some()) {
-            (true, true) => "packets beside the lost ones did not wait longer than others",
-            (true, false) => "packets were lost on one path, or independently of load",
-            (false, true) => "packets beside the lost ones waited as long as any: the queue was full",
-            (false, false) => "packets of several servers were lost together",
+    /// The evidence for a link or for a queue at a loss of a server, if there is any.
+    pub fn why(&self, link: bool, server: u32, entered: Option<u64>) -> Option<Observation> {
+        let own = self.own.get(&server).copied().unwrap_or_default();
+        let waited = entered.and_then(|entered| self.waited(link, entered));
+        let servers = entered.map_or(0, |entered| self.together.servers(server, entered));
+        let in_row = entered.and_then(|entered| self.in_row.get(&(server, entered))).copied().unwrap_or(0);
+        match link {
+            true => waited.or_else(|| self.on_path(server, own)),
+            false if servers > 1 => Some(Observation::LostTogether { servers }),
+            false if waited.is_some() => waited,
+            false => Some(Observation::LostInRow { packets: in_row }).filter(|_| in_row > 1),
+        }
+    }
+
+    /// How the losses of a path differ from others, or that they are alone.
+    fn on_path(&self, server: u32, own: u64) -> Option<Observation> {
+        let all: u64 = self.own.values().sum();
+        // By time: losses within 2 ms of each other are one's or several servers' burst.
+        let single = |(&(_, at), packets): (&(u32, u64), &u32)| {
+            let mut about = self.together.lost.range(at.saturating_sub(TOGETHER)..=at + TOGETHER);
+            *packets == 1 && about.all(|(other, servers)| *other == at && servers.len() == 1)
+        };
+        let of_server = self.in_row.range((server, 0)..=(server, u64::MAX));
+        let alone = of_server.filter(|one| single((one.0, one.1))).count() as u64;
+        match own < all {
+            true => Some(Observation::LostOnPath { own, all }).filter(|_| own > 0),
+            false => Some(Observation::LostAlone { alone, all: own }).filter(|_| alone * 2 > own),
+        }
+    }
+
+    /// How long packets beside a lost one waited, if that speaks for a link or for a queue.
+    fn waited(&self, link: bool, entered: u64) -> Option<Observation> {
+        let queue = self.queue.as_ref()?;
+        let level = queue.levels.around(entered)?;
+        let likely = (1..self.places.len()).max_by(|a, b| self.places[*a].0.total_cmp(&self.places[*b].0))?;
+        let (waited_s, longest_s) = (seconds(level), seconds(queue.levels.quantile(0.97)?));
+        match (link, level >= queue.full[likely].0) {
+            (true, false) => Some(Observation::WaitedLess { waited_s, longest_s }),
+            (false, true) => Some(Observation::WaitedAsLong { waited_s, longest_s }),
+            _ => None,
         }
     }
 

@@ -98,6 +98,13 @@ pub(crate) struct Flow {
     pub shrunk_at: [Option<u64>; 2],
     /// When data that ended a stall were sent again, until an ACK shows whether they had arrived.
     pub resent_at: Option<u64>,
+    /// Begin of the current response in its byte stream, and the bytes of each endpoint's longest response.
+    pub response_from: u64,
+    pub longest: [u64; 2],
+    /// Bytes that had arrived at each endpoint's host before this connection's latest payload, of all connections.
+    pub arrived: [u64; 2],
+    /// Whether each endpoint's last ACK may have had a SACK block.
+    pub selective: [bool; 2],
     /// The client requested, and the capture lacks the request.
     pub request_lacking: bool,
     /// Data before the first ACK: the initial window.
@@ -136,6 +143,10 @@ impl Flow {
             speaker: None,
             asked_at: 0,
             requested_at: 0,
+            response_from: 0,
+            longest: [0; 2],
+            arrived: [0; 2],
+            selective: [false; 2],
             asked_again: None,
             asked_bytes: 0,
             let_go_at: None,

@@ -36,6 +36,8 @@ pub(crate) struct Half {
     /// Offset up to which the other endpoint has acknowledged, and the time of that ACK.
     pub acked: u64,
     pub acked_at: u64,
+    /// Bytes that it acknowledged.
+    pub acked_bytes: u64,
     /// Time of the last payload.
     pub last: Option<u64>,
     /// The largest payload of a segment.
@@ -137,6 +139,7 @@ impl Half {
             return false;
         }
         let to = to as u64;
+        self.acked_bytes = to - self.acked;
         self.acked = to;
         self.acked_at = now;
         // One number more than all bytes: the end of the stream (FIN).

@@ -5,65 +5,11 @@ use std::collections::BTreeMap;
 use crate::chance::Chance;
 use crate::ids::Numbering;
 use crate::level::Levels;
+use crate::samples::Samples;
 use crate::train::{Row, Train};
 
 /// Maximum number of hosts to distinguish; all others count as one.
 const MOST: usize = 1 << 17;
-/// Maximum number of samples per host and kind; beyond it, every second one is kept, and so on.
-const MOST_SAMPLES: usize = 4096;
-
-/// Samples, thinned evenly if there are many.
-#[derive(Clone, Debug)]
-pub(crate) struct Samples {
-    kept: Vec<u64>,
-    every: u64,
-    count: u64,
-}
-
-impl Default for Samples {
-    fn default() -> Samples {
-        Samples { kept: Vec::new(), every: 1, count: 0 }
-    }
-}
-
-impl Samples {
-    pub fn add(&mut self, sample: u64) {
-        if self.count.is_multiple_of(self.every) {
-            self.kept.push(sample);
-            if self.kept.len() >= MOST_SAMPLES {
-                let mut place = 0;
-                self.kept.retain(|_| {
-                    place += 1;
-                    place % 2 == 1
-                });
-                self.every *= 2;
-            }
-        }
-        self.count += 1;
-    }
-
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    pub fn kept(&self) -> &[u64] {
-        &self.kept
-    }
-
-    /// The quantile of the samples for this share.
-    pub fn quantile(&self, share: f64) -> Option<u64> {
-        quantile(&self.kept, share)
-    }
-}
-
-/// The quantile of values for this share: the nearest rank.
-pub(crate) fn quantile(values: &[u64], share: f64) -> Option<u64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable();
-    let last = sorted.len().checked_sub(1)?;
-    Some(sorted[((last as f64 * share).round() as usize).min(last)])
-}
-
 /// The minimum timeout: the shortest in the largest cluster of similar timeouts, which a lower bound on all timeouts produces.
 pub(crate) fn usual_timeout(timeouts: &[u64]) -> Option<u64> {
     let mut sorted = timeouts.to_vec();
@@ -103,6 +49,17 @@ pub(crate) struct Loss {
     pub packets: u32,
 }
 
+/// A retransmission of the oldest segment after idle time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Timer {
+    /// Since the last ACK of new data, or the request.
+    pub took: u64,
+    /// Since the connection's last packet from the server.
+    pub idle: u64,
+    /// Whether the client's last ACK had a SACK block: then RACK's reordering timer may have been running (RFC 8985, 6.3).
+    pub selective: bool,
+}
+
 /// A host.
 #[derive(Default)]
 pub(crate) struct Host {
@@ -131,8 +88,8 @@ pub(crate) struct Host {
     pub shut: u64,
     /// Maximum bytes that it sent on a new connection before any ACK could arrive.
     pub first_window: Option<u64>,
-    /// Timer before each retransmission of the oldest segment, and the connection's idle time by then.
-    pub timeouts: Vec<(u64, u64)>,
+    /// Retransmissions of the oldest segment after idle time.
+    pub timeouts: Vec<Timer>,
     /// As a client: round trip of handshakes, time to the first byte of responses, and the same for responses that found its link idle.
     pub round_trip: Option<u64>,
     pub firsts: Samples,
@@ -205,15 +162,6 @@ impl Hosts {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thinning_keeps_quantiles_of_samples() {
-        let mut samples = Samples::default();
-        (0..1_000_000).for_each(|n| samples.add(n));
-        assert!(samples.kept.len() < MOST_SAMPLES);
-        assert!(samples.quantile(0.5).unwrap().abs_diff(500_000) < 5_000);
-        assert_eq!(samples.count(), 1_000_000);
-    }
 
     #[test]
     fn doubled_timeout_is_not_the_minimum() {

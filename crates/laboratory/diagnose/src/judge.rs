@@ -1,23 +1,29 @@
 //! Conclusions: signatures, confidence, the collapse point, the verdict.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv6Addr;
 
 use crate::captured::Capture;
 use crate::cause::{Finding, Grounds, is_round_trip};
 use crate::counters::Counters;
 use crate::covered::Covered;
 use crate::diagnosis::{
-    Cause, Diagnosis, EpisodeFound, HostFound, InputFound, Lane, PointFound, Signature, StallFound, Verdict, WayFound,
+    Cause, Diagnosis, EpisodeFound, HostFound, InputFound, Lane, PointFound, Signature, StallFound, StandingFound,
+    Verdict, WayFound,
 };
 use crate::episode::{Evidence, Member, Stall};
 use crate::faults::Faults;
-use crate::host::{Host, Samples, quantile};
+use crate::flow::Flow;
+use crate::host::{Host, Timer};
 use crate::origin::{How, Known};
+use crate::samples::{Samples, quantile};
 
+use crate::observation::Observation;
 use crate::record::{Record, Silence, is_timer};
-use crate::scenario::{Facts, linux, scenario};
+use crate::scenario::{Facts, may_be_linux, scenario};
+use crate::standing::Standing;
+use crate::verdict::is_of_one_server;
 use crate::way::{WORK, Way};
+use crate::words::{name_of, seconds};
 
 /// Maximum number of hosts to list.
 const MOST_HOSTS: usize = 512;
@@ -32,20 +38,12 @@ pub(crate) struct Judge<'a> {
     ways: BTreeMap<u32, Way>,
     faults: BTreeMap<u32, Faults<'a>>,
     timeouts: Samples,
+    /// Long flows by client.
+    standing: BTreeMap<u32, Standing>,
     /// Minimum retransmission timeout by client, as in its scenario; absent if unknown.
     rto_min: BTreeMap<u32, u64>,
     /// Factor on every confidence, for gaps in the capture.
     whole: f64,
-}
-
-pub(crate) fn seconds(ns: u64) -> f64 {
-    // Times are whole nanoseconds; more digits are meaningless.
-    (ns as f64 / 1e9 * 1e9).round() / 1e9
-}
-
-pub(crate) fn name_of(address: u128) -> String {
-    let address = Ipv6Addr::from(address);
-    address.to_ipv4_mapped().map_or_else(|| address.to_string(), |four| four.to_string())
 }
 
 impl<'a> Judge<'a> {
@@ -66,22 +64,27 @@ impl<'a> Judge<'a> {
             (asker, Way::new(&hosts[asker as usize], &rounds, u64::from(segment_of(hosts)) + 40, faulty))
         };
         let ways: BTreeMap<u32, Way> = of_host.into_iter().map(way).collect();
+        let standing = standing_by_client(capture, &ways);
+        let linux = may_be_linux(hosts);
         // Retransmissions within a round trip through a full queue are loss recovery.
-        let least = ways.values().map(|way| 2 * way.loaded).max().unwrap_or(0);
+        let slowest = ways.values().max_by_key(|way| way.loaded);
         let mut timeouts = Samples::default();
-        hosts.iter().flat_map(|host| timeouts_of(host, least)).for_each(|took| timeouts.add(took));
+        hosts.iter().flat_map(|host| timeouts_of(host, slowest, linux)).for_each(|took| timeouts.add(took));
         let silent = records.rounds.iter().filter(|record| record.lost > 0).flat_map(|record| &record.silences);
-        let alone =
-            |silence: &&Silence| matches!(silence.stall.evidence, Evidence::Fresh { burst: Some(false) | None, .. });
-        silent
-            .filter(alone)
-            .map(|silence| silence.stall.timer)
-            .filter(|took| *took > least)
-            .for_each(|took| timeouts.add(took));
-        let linux = linux(hosts);
+        // A tail that was lost as a whole, by the server's numbers.
+        let missing = |silence: &&Silence| {
+            let Silence { stall, .. } = silence;
+            let numbered = hosts[stall.host as usize].numbering.is_by_connection();
+            matches!(stall.evidence, Evidence::Fresh { burst: Some(false) | None, .. })
+                && numbered
+                && stall.skipped.is_some_and(|skipped| skipped > 0)
+        };
+        let least = slowest.map_or(0, |way| way.least_timer(linux, false));
+        let timers = silent.filter(missing).map(|silence| silence.stall.timer).filter(|took| *took > least);
+        timers.for_each(|took| timeouts.add(took));
         let least = |(asker, way): (&u32, &Way)| Some((*asker, *way.rto_min(timeouts.kept(), linux)?.first()?));
         let rto_min = ways.iter().filter_map(least).collect();
-        let mut judge = Judge { capture, ways, faults, timeouts, rto_min, whole: 1.0 };
+        let mut judge = Judge { capture, ways, faults, timeouts, standing, rto_min, whole: 1.0 };
         judge.whole = judge.completeness();
         judge
     }
@@ -115,6 +118,7 @@ impl<'a> Judge<'a> {
             faults: self.faults.get(&asker).unwrap_or(&none),
             rto: self.rto_min.get(&asker).copied(),
             loaded: way.loaded,
+            segment: u64::from(segment_of(&self.capture.watch.hosts.all)),
         };
         grounds.finding(stall, lossy)
     }
@@ -130,7 +134,8 @@ impl<'a> Judge<'a> {
     }
 
     fn stall(&self, silence: &Silence, record: &Record, way: &Way) -> StallFound {
-        let Finding { signature, cause, sure, why } = self.finding(&silence.stall, record.lost > 0, record.asker, way);
+        let finding = self.finding(&silence.stall, record.lost > 0, record.asker, way);
+        let Finding { signature, cause, sure, why } = self.or_behind_others(&silence.stall, record.asker, finding);
         StallFound {
             start_s: seconds(silence.stall.from.saturating_sub(1)),
             took_s: seconds(silence.stall.took()),
@@ -146,7 +151,8 @@ impl<'a> Judge<'a> {
 
     fn episode(&self, record: &Record) -> Option<EpisodeFound> {
         let way = self.ways.get(&record.asker)?;
-        let stalls: Vec<StallFound> = self.stalls(record, way).map(|(_, found)| found).collect();
+        let mut stalls: Vec<StallFound> = self.stalls(record, way).map(|(_, found)| found).collect();
+        self.behind_others(record, &mut stalls);
         let mut by_cause: BTreeMap<Signature, (f64, f64)> = BTreeMap::new();
         for stall in &stalls {
             let (sum, weighted) = by_cause.entry(stall.signature).or_default();
@@ -179,6 +185,51 @@ impl<'a> Judge<'a> {
             lost: [record.lost, record.lost + unseen],
             stalls,
         })
+    }
+
+    /// How long a round's first byte waited in a queue that long flows keep.
+    fn queued(&self, record: &Record) -> Option<u64> {
+        self.standing.get(&record.asker)?.waited(record)
+    }
+
+    /// The finding of a stall, unless the packet that ended it waited behind long flows.
+    fn or_behind_others(&self, stall: &Stall, asker: u32, finding: Finding) -> Finding {
+        let behind = || self.standing.get(&asker)?.behind(stall.took(), stall.beside);
+        // A loss while long flows filled the link is one at their queue.
+        let of_path = matches!(finding.why, Observation::LostOnPath { .. });
+        let waits = finding.cause == Cause::SlowServer || (finding.cause.is_loss() && !of_path);
+        let Some(waited) = waits.then(behind).flatten() else { return finding };
+        let why = Observation::BehindOthers { waited_s: seconds(waited), bytes: stall.beside };
+        Finding { signature: Signature::StandingQueue, cause: Cause::StandingQueue, sure: finding.sure.max(0.8), why }
+    }
+
+    /// Adds the wait behind long flows to a round's stalls, and attributes losses at that queue to it.
+    fn behind_others(&self, record: &Record, stalls: &mut Vec<StallFound>) {
+        let Some(waited) = self.queued(record) else { return };
+        let evidence = Observation::BehindOthers { waited_s: seconds(waited), bytes: record.beside };
+        let first_s = seconds(record.requested.saturating_sub(1) + record.first);
+        // A stall of that time is the same wait, or another one that explains it.
+        let of_start = |stall: &StallFound| !stall.cause.is_loss() && stall.start_s < first_s;
+        if stalls.iter().any(|stall| of_start(stall) && stall.cause != Cause::StandingQueue) {
+            return;
+        }
+        stalls.retain(|stall| !of_start(stall));
+        let of_path = |stall: &StallFound| matches!(stall.evidence, Observation::LostOnPath { .. });
+        for stall in stalls.iter_mut().filter(|stall| stall.cause.is_loss() && !of_path(stall)) {
+            (stall.signature, stall.cause, stall.evidence) = (Signature::StandingQueue, Cause::StandingQueue, evidence);
+        }
+        let Some(server) = self.standing.get(&record.asker).and_then(|standing| standing.flows.first()) else { return };
+        stalls.push(StallFound {
+            start_s: seconds(record.requested.saturating_sub(1)),
+            took_s: seconds(waited),
+            timer_s: 0.0,
+            signature: Signature::StandingQueue,
+            server: server.server.clone(),
+            waiting: record.servers,
+            cause: Cause::StandingQueue,
+            confidence: 0.9,
+            evidence,
+        });
     }
 
     /// Ideal duration of a round without losses, in seconds.
@@ -266,6 +317,21 @@ impl<'a> Judge<'a> {
     }
 }
 
+/// Long flows beside the rounds of each client.
+fn standing_by_client(capture: &Capture, ways: &BTreeMap<u32, Way>) -> BTreeMap<u32, Standing> {
+    let (records, hosts) = (&capture.watch.records, &capture.watch.hosts);
+    let mut of_client: BTreeMap<u32, (Vec<&Flow>, Vec<&Record>)> = BTreeMap::new();
+    for flow in capture.watch.flows.all() {
+        flow.hosts.iter().for_each(|host| of_client.entry(*host).or_default().0.push(flow));
+    }
+    records.rounds.iter().for_each(|record| of_client.entry(record.asker).or_default().1.push(record));
+    let standing = |(client, (flows, rounds)): (u32, (Vec<&Flow>, Vec<&Record>))| {
+        ways.get(&client)?;
+        Some((client, Standing::of(client, &flows, hosts, &rounds)?))
+    };
+    of_client.into_iter().filter_map(standing).collect()
+}
+
 /// The payload of a full segment: the largest in a single packet.
 fn segment_of(hosts: &[Host]) -> u32 {
     let seen = hosts.iter().map(|host| host.largest).max().unwrap_or(0);
@@ -279,8 +345,9 @@ fn segment_of(hosts: &[Host]) -> u32 {
 
 /// A host's timeouts. Before one, its connection was idle for longer than a round trip through a full queue; faster retransmissions are
 /// loss recovery.
-fn timeouts_of(host: &Host, least: u64) -> impl Iterator<Item = u64> {
-    host.timeouts.iter().filter(move |(timer, silent)| *timer.min(silent) > least).map(|(timer, _)| *timer)
+fn timeouts_of(host: &Host, way: Option<&Way>, linux: bool) -> impl Iterator<Item = u64> {
+    let least = move |timer: &Timer| way.map_or(0, |way| way.least_timer(linux, timer.selective));
+    host.timeouts.iter().filter(move |timer| timer.took.min(timer.idle) > least(timer)).map(|timer| timer.took)
 }
 
 /// Diagnoses all captures and counters.
@@ -335,6 +402,7 @@ pub(crate) fn judge(captures: Vec<Capture>, counters: &[Counters]) -> Diagnosis 
         simulated: Vec::new(),
         scenario: None,
         sketch: None,
+        withheld: None,
     };
     if let Some(main) = main {
         main.fill(&mut diagnosis, begun);
@@ -375,7 +443,6 @@ impl Judge<'_> {
         let ended: u64 = self.ended().count() as u64;
         let most = watch.records.rounds.iter().map(|record| record.servers).max().unwrap_or(0);
         diagnosis.unfinished = (watch.records.rounds.len() as u64 - ended, most);
-        diagnosis.alone_stalls = self.outside_rounds();
         let hosts = &watch.hosts.all;
         let least: u64 = hosts.iter().map(|host| host.lost).sum();
         let unseen: u64 = diagnosis.episodes.iter().map(|episode| episode.lost[1] - episode.lost[0]).sum();
@@ -386,6 +453,12 @@ impl Judge<'_> {
         let asker = self.asker();
         diagnosis.way = self.way_found(asker);
         diagnosis.hosts = self.hosts_found();
+        diagnosis.alone_stalls = self.outside_rounds();
+        if diagnosis.episodes.is_empty() && !is_of_one_server(diagnosis) {
+            // No requests overlapped: one response filled the queue.
+            let full = diagnosis.alone_stalls.iter_mut().filter(|stall| stall.cause == Cause::Incast);
+            full.for_each(|stall| stall.cause = Cause::FullQueue);
+        }
         let told = |record: &Record| self.ended().any(|one| (one.asker, one.done) == (record.asker, record.done));
         if let Some((record, members)) = watch.records.slowest(told)
             && let Some(mut episode) = self.episode(record)
@@ -449,7 +522,20 @@ impl Judge<'_> {
             background: (beside as f64 / host.train.total.max(1) as f64 * 1e3).round() / 1e3,
             faulty: way.faulty,
             marked: host.marked,
+            standing: self.standing_found(asker),
         }
+    }
+
+    /// The queue that long flows keep at a client's port.
+    fn standing_found(&self, asker: u32) -> Option<StandingFound> {
+        let standing = self.standing.get(&asker)?;
+        let rounds: Vec<&Record> = self.ended().filter(|record| record.asker == asker).collect();
+        let waits: Vec<u64> = rounds.iter().filter_map(|record| standing.waited(record)).collect();
+        Some(StandingFound {
+            flows: standing.flows.clone(),
+            queue_s: seconds(quantile(&waits, 0.5)?),
+            rounds: [waits.len() as u64, rounds.len() as u64],
+        })
     }
 
     fn hosts_found(&self) -> BTreeMap<String, HostFound> {
@@ -470,7 +556,8 @@ impl Judge<'_> {
         let said = host.syns > 0;
         let segment = segment_of(&self.capture.watch.hosts.all).max(1);
         let way = self.ways.values().max_by_key(|way| way.loaded);
-        let timeouts: Vec<u64> = way.map_or(Vec::new(), |way| timeouts_of(host, 2 * way.loaded).collect());
+        let linux = may_be_linux(&self.capture.watch.hosts.all);
+        let timeouts: Vec<u64> = timeouts_of(host, way, linux).collect();
         HostFound {
             role: if asks { "client" } else { "server" },
             segment: (host.largest > 0).then_some(host.largest),
@@ -481,7 +568,7 @@ impl Judge<'_> {
             initial_window: host.first_window.map(|bytes| bytes.div_ceil(u64::from(segment))),
             rto_min_s: way
                 .filter(|_| timeouts.len() > 1)
-                .and_then(|way| way.rto_min(&timeouts, linux(&self.capture.watch.hosts.all)))
+                .and_then(|way| way.rto_min(&timeouts, linux))
                 .map(|likely| seconds(likely[0])),
             segments_per_ack: (host.acks > 0)
                 .then(|| (host.acknowledged as f64 / host.acks as f64 / f64::from(segment) * 100.0).round() / 100.0),

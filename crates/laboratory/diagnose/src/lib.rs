@@ -24,24 +24,30 @@ mod ids;
 mod input;
 mod judge;
 mod level;
+mod observation;
 mod origin;
 mod page;
 mod read;
 mod record;
 mod recording;
+mod samples;
 mod scenario;
 mod shares;
 mod sketch;
+mod standing;
+mod steps;
 mod train;
 mod verdict;
 mod watch;
 mod way;
+mod words;
 
 pub use calibrate::{Simulate, calibrate};
 pub use diagnosis::{
-    Cause, CauseFound, Diagnosis, EpisodeFound, HostFound, InputFound, Lane, Place, PointFound, RoundsFound,
+    Cause, CauseFound, Diagnosis, EpisodeFound, FlowFound, HostFound, InputFound, Lane, Place, PointFound, RoundsFound,
     ServerFound, Signature, Simulated, SlowServer, StallFound, Verdict, WayFound,
 };
+pub use observation::Observation;
 pub use origin::{How, Known};
 pub use page::page;
 pub use read::{Input, Unread, diagnose};

@@ -57,13 +57,13 @@ pub fn page(found: &Diagnosis) -> String {
 const STYLE: &str = "<style>.diag{width:100%;height:auto;font:12px sans-serif}.diag text{fill:currentColor}\
     .diag .axis{stroke:currentColor;stroke-opacity:.35}.diag .took{fill:#8a94a6}.diag .answer{fill:#4c8bd6}\
     .diag .wait{fill:#b8c0cc;fill-opacity:.6}.rto{fill:#d6493c}.tlp,.syn{fill:#e8836f}.recovery{fill:#f0b3a6}.link-fault{fill:#a34fbf}\
-    .delayed-ack{fill:#d98e1f}.zero-window{fill:#c7a600}.slow-server{fill:#2f9e6e}.application-pause{fill:#8fd3b4}\
+    .standing-queue{fill:#5c6bc0}.delayed-ack{fill:#d98e1f}.zero-window{fill:#c7a600}.client-stopped{fill:#8c7a2b}.slow-server{fill:#2f9e6e}.application-pause{fill:#8fd3b4}\
     .none{fill:#8a94a6}</style>\n";
 
 /// The scenario's results beside the measured ones.
 fn simulated(found: &Diagnosis) -> String {
     let one = |of: &Simulated| {
-        let far = if of.is_far() { " Do not rely on this scenario." } else { "" };
+        let far = if found.far() == Some(of) { " Do not rely on this scenario." } else { "" };
         format!(
             "<p>With {} servers: {} Mbit/s simulated, {} measured ({:+.0} %).{far}</p>\n",
             of.fan_in,

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dissect::End;
 use crate::episode::{Episode, Evidence, Member, Stall};
-use crate::host::{Hosts, quantile};
+use crate::host::Hosts;
+use crate::samples::quantile;
 
 /// Maximum number of episodes with several servers.
 const MOST: usize = 100_000;
@@ -40,8 +41,9 @@ pub(crate) struct Record {
     pub anew: bool,
     /// Median time between requests.
     pub gap: u64,
-    /// Time to the fastest server's first byte.
+    /// Time to the fastest server's first byte, and bytes of other responses that arrived at the client in it.
     pub first: u64,
+    pub beside: u64,
     pub silences: Vec<Silence>,
     pub lost: u64,
     pub reordered: u64,
@@ -56,6 +58,8 @@ impl Record {
         let members = &episode.members;
         let bytes = |member: &Member| member.to.saturating_sub(member.from);
         let first = members.iter().min_by_key(|member| member.asked)?;
+        let took = |member: &&Member| member.first.map_or(u64::MAX, |first| first.saturating_sub(member.requested));
+        let fastest = members.iter().min_by_key(took)?;
         let mut asked: Vec<u64> = members.iter().map(|member| member.asked).collect();
         asked.sort_unstable();
         let gaps: Vec<u64> = asked.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -64,7 +68,7 @@ impl Record {
             let Some(member) = members.iter().find(|member| member.server == stall.server) else { continue };
             let waiting = members.iter().filter(|other| other.done >= stall.to).count() as u32;
             let left = bytes(member).saturating_sub(stall.before);
-            silences.push(Silence { stall: *stall, waiting, left });
+            silences.push(Silence { stall: Stall { left: Some(left), ..*stall }, waiting, left });
         }
         silences.sort_by_key(|silence| silence.stall.from);
         Some(Record {
@@ -79,7 +83,8 @@ impl Record {
             request: first.request,
             anew: members.iter().filter(|member| member.anew).count() * 2 > members.len(),
             gap: quantile(&gaps, 0.5).unwrap_or(0),
-            first: members.iter().filter_map(|member| Some(member.first?.saturating_sub(member.requested))).min()?,
+            first: fastest.first?.saturating_sub(fastest.requested),
+            beside: fastest.beside,
             silences,
             lost: members.iter().map(|member| u64::from(member.lost)).sum(),
             reordered: members.iter().map(|member| u64::from(member.reordered)).sum(),
@@ -197,7 +202,9 @@ fn answered_alone(hosts: &mut Hosts, episode: &Episode) {
 pub(crate) fn is_timer(evidence: Evidence) -> Option<bool> {
     match evidence {
         Evidence::Oldest | Evidence::Tail | Evidence::Resent | Evidence::Request | Evidence::Handshake => Some(true),
-        Evidence::Shut | Evidence::LateAck | Evidence::Fresh { burst: Some(true), .. } => Some(false),
+        Evidence::Shut | Evidence::LateAck { .. } | Evidence::Needless | Evidence::Fresh { burst: Some(true), .. } => {
+            Some(false)
+        }
         Evidence::Fresh { .. } | Evidence::Unfinished => None,
     }
 }

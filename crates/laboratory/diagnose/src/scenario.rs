@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use fanin_units::{Bytes, Time};
 
 use crate::diagnosis::PointFound;
-use crate::host::{Host, Samples, quantile};
+use crate::host::Host;
 use crate::origin::How;
 use crate::record::Record;
+use crate::samples::{Samples, quantile};
 use crate::sketch::Sketch;
 use crate::way::{Way, held};
 
@@ -26,6 +27,8 @@ pub(crate) struct Facts<'a> {
 
 /// The largest payload of a packet in a scenario.
 const JUMBO: u32 = 9_000;
+/// One round in this many, and fewer, show a rare number of servers.
+const RARE: u64 = 50;
 /// Numbers of servers in the sweep.
 const MOST_POINTS: usize = 8;
 
@@ -63,6 +66,11 @@ pub(crate) fn scenario(facts: &Facts<'_>) -> Sketch {
     workload(&mut out, facts, answer);
     sweep(&mut out, facts, &fan_ins);
     out
+}
+
+/// Whether the endpoints may be Linux: no SYN shows another system.
+pub(crate) fn may_be_linux(hosts: &[Host]) -> bool {
+    hosts.iter().all(|host| host.syns == 0) || linux(hosts)
 }
 
 /// Whether both endpoints look like Linux.
@@ -225,7 +233,7 @@ fn tcp(out: &mut Sketch, facts: &Facts<'_>) {
 }
 
 fn timeout(out: &mut Sketch, facts: &Facts<'_>) {
-    match facts.way.rto_min(facts.timeouts.kept(), linux(facts.hosts)) {
+    match facts.way.rto_min(facts.timeouts.kept(), may_be_linux(facts.hosts)) {
         Some(likely) => {
             out.set("rto_min", &time(likely[0]), How::Inferred, "shortest silences before retransmissions");
             if likely.len() > 1 {
@@ -284,10 +292,15 @@ fn workload(out: &mut Sketch, facts: &Facts<'_>, answer: u64) {
 }
 
 fn sweep(out: &mut Sketch, facts: &Facts<'_>, fan_ins: &BTreeSet<u32>) {
-    let mut shown: Vec<(u64, u32)> = facts.points.iter().map(|point| (point.episodes, point.fan_in)).collect();
+    // Rare numbers of servers are starts and ends of rounds, not the workload.
+    let rare = facts.points.iter().map(|point| point.episodes).sum::<u64>() / RARE;
+    let usual = facts.points.iter().filter(|point| point.episodes > rare);
+    let mut shown: Vec<(u64, u32)> = usual.map(|point| (point.episodes, point.fan_in)).collect();
     shown.sort_unstable_by(|a, b| b.cmp(a));
-    let mut values: BTreeSet<u32> = shown.into_iter().take(MOST_POINTS - 1).map(|(_, fan_in)| fan_in).collect();
-    values.extend(fan_ins.last());
+    let mut values: BTreeSet<u32> = shown.into_iter().take(MOST_POINTS).map(|(_, fan_in)| fan_in).collect();
+    if values.is_empty() {
+        values.extend(fan_ins.last());
+    }
     let list = values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     out.section("sweep");
     out.set("fan_in", &format!("[{list}]"), How::Measured, "numbers of concurrent servers");

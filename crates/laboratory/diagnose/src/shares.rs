@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::diagnosis::{Cause, CauseFound, ServerFound, StallFound};
+use crate::observation::together;
 
 /// Maximum number of servers that a cause names.
 const MOST_SERVERS: usize = 3;
+/// Causes with shares closer than this may change places.
+const CLOSE: f64 = 0.2;
 /// A cause with less than this of the lost time is not listed.
 const LEAST_SHARE: f64 = 0.01;
 
@@ -17,6 +20,11 @@ pub(crate) fn shares<'a>(stalls: impl Iterator<Item = &'a StallFound>, whole: f6
     let found = |(cause, stalls): (Cause, Vec<&StallFound>)| of_cause(cause, &stalls, all, whole);
     let mut causes: Vec<CauseFound> = by_cause.into_iter().map(found).filter(|one| one.share >= LEAST_SHARE).collect();
     causes.sort_by(|a, b| b.stall_s.total_cmp(&a.stall_s));
+    if let [first, second, ..] = &mut causes[..]
+        && first.share - second.share < CLOSE
+    {
+        first.confidence = (first.confidence * 0.75 * 1e2).round() / 1e2;
+    }
     causes
 }
 
@@ -30,7 +38,7 @@ fn of_cause(cause: Cause, stalls: &[&StallFound], all: f64, whole: f64) -> Cause
         stall_s: digits(stall_s, 1e9),
         stalls: stalls.len() as u64,
         confidence: digits(supported(sure, stalls) * whole, 1e2),
-        evidence: evidence(stalls),
+        evidence: together(&stalls.iter().map(|stall| stall.evidence).collect::<Vec<_>>()),
         servers: servers(stalls, stall_s),
     }
 }
@@ -40,20 +48,12 @@ fn supported(sure: f64, stalls: &[&StallFound]) -> f64 {
     // Stalls count by their time: one long stall beside many short ones is one.
     let sum: f64 = stalls.iter().map(|stall| stall.took_s).sum();
     let squares: f64 = stalls.iter().map(|stall| stall.took_s * stall.took_s).sum();
-    let effective = sum * sum / squares.max(1e-18);
-    sure * (1.0 - 0.6 * libm::exp2(-effective))
+    of_many(sure, sum * sum / squares.max(1e-18))
 }
 
-/// The pieces of evidence by their number of stalls, the most frequent ones.
-fn evidence(stalls: &[&StallFound]) -> String {
-    const SHOWN: usize = 2;
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    stalls.iter().for_each(|stall| *counts.entry(stall.evidence).or_default() += 1);
-    let mut counts: Vec<(&str, u64)> = counts.into_iter().collect();
-    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let all = stalls.len();
-    let part = |(why, count): &(&str, u64)| format!("{why} ({count} of {all})");
-    counts.iter().take(SHOWN).map(part).collect::<Vec<_>>().join("; ")
+/// A confidence that this many observations support.
+pub(crate) fn of_many(sure: f64, count: f64) -> f64 {
+    sure * (1.0 - 0.6 * libm::exp2(-count))
 }
 
 /// The servers whose packets ended the stalls, those with most of the time first.

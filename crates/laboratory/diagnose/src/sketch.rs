@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use fanin_units::Bytes;
+
 use crate::origin::How;
 
 /// A key whose value the recording leaves open.
@@ -61,6 +63,15 @@ impl Sketch {
     /// The open keys.
     pub fn choices(&self) -> &[Choice] {
         &self.choices
+    }
+
+    /// The candidates of an open key with sizes, the smallest first, and its present value.
+    pub fn sizes(&self, key: &str) -> (Vec<String>, Option<String>) {
+        let open = self.choices.iter().find(|choice| choice.key == key);
+        let mut values = open.map_or(Vec::new(), |choice| choice.values.clone());
+        values.sort_by_key(|value| value.parse::<Bytes>().ok());
+        let now = self.lines.iter().find(|line| line.path() == key);
+        (values, now.map(|line| line.value.trim_matches('"').to_owned()))
     }
 
     /// Settles an open key, with the reason.

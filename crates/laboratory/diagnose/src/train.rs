@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::samples::Samples;
+
 /// Packets in a row that are timed together. Short rows also count, for traffic without long ones, but a host's timestamps make them less
 /// precise.
 const LONG: usize = 32;
@@ -15,6 +17,8 @@ const LOWEST: f64 = 100.0;
 const BINS: u16 = 4_000;
 /// Maximum gap within a row until the rate is known, in nanoseconds: that of full packets at 10 Mbit/s.
 const SLOWEST: f64 = 1_300_000.0;
+/// Width of a piece of time, in nanoseconds.
+const PIECE: u64 = 10_000_000;
 /// A gap this many times the average before it is a pause.
 const PAUSE: u64 = 8;
 
@@ -39,12 +43,25 @@ pub(crate) struct Train {
     /// Bytes of the longest row.
     pub longest: u64,
     pub total: u64,
+    /// The current piece of time and its bytes, and the bytes of each past piece with arrivals.
+    piece: (u64, u64),
+    pieces: Samples,
 }
 
 impl Default for Train {
     fn default() -> Train {
         let (long, short) = (Windows::default(), Windows::default());
-        Train { last: None, row: Row::default(), long, short, byte_ns: f64::INFINITY, longest: 0, total: 0 }
+        Train {
+            last: None,
+            row: Row::default(),
+            long,
+            short,
+            byte_ns: f64::INFINITY,
+            longest: 0,
+            total: 0,
+            piece: (0, 0),
+            pieces: Samples::default(),
+        }
     }
 }
 
@@ -63,6 +80,11 @@ impl Train {
         let pause = self.last.map_or(u64::MAX, |last| now.saturating_sub(last));
         self.last = Some(now);
         self.total += u64::from(bytes);
+        if self.piece.0 != now / PIECE {
+            self.pieces.add(self.piece.1);
+            self.piece = (now / PIECE, 0);
+        }
+        self.piece.1 += u64::from(bytes);
         // A queued packet arrives one serialisation time after its predecessor; hosts' timestamps are sometimes late.
         let allowed = if self.byte_ns.is_finite() { 6.0 * self.byte_ns * f64::from(bytes.max(600)) } else { SLOWEST };
         if pause as f64 > allowed + 2_000.0 {
@@ -75,6 +97,12 @@ impl Train {
         if new && (self.long.count + self.short.count).is_multiple_of(64) || self.short.count == ENOUGH {
             self.byte_ns = self.rate().map_or(f64::INFINITY, |rate| 1e9 / rate.bytes_per_s);
         }
+    }
+
+    /// Bytes per second in the busiest pieces of time: a link that is full for longer has this rate.
+    pub fn busiest(&self) -> Option<f64> {
+        const SHARE: f64 = 0.95;
+        self.pieces.quantile(SHARE).map(|bytes| bytes as f64 * 1e9 / PIECE as f64)
     }
 
     /// The rate of the link.

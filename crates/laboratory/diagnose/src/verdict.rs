@@ -7,18 +7,14 @@ use crate::diagnosis::{
     Cause, CauseFound, Diagnosis, EpisodeFound, Place, RoundsFound, ServerFound, Signature, SlowServer, StallFound,
     Verdict,
 };
-use crate::shares::shares;
+use crate::shares::{of_many, shares};
+use crate::words::time;
 
+/// A verdict of incast has at least this confidence, and one from a single server's packets at most the other.
+const LEAST: f64 = 0.55;
+const MOST_OF_ONE_SERVER: f64 = 0.75;
 /// Minimum share of idle time for a verdict of impairment: of rounds' total time, or of a capture's for single servers.
 const IMPAIRED: f64 = 0.05;
-
-fn time(seconds: f64) -> String {
-    match seconds {
-        s if s < 1e-3 => format!("{:.0} us", s * 1e6),
-        s if s < 1.0 => format!("{:.3} ms", s * 1e3).replace(".000 ", " "),
-        s => format!("{s:.3} s"),
-    }
-}
 
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -68,7 +64,10 @@ pub(crate) fn verdict(found: &Diagnosis, counters: &[Counters], whole: f64) -> V
             time(mean_took_s),
             lost(found)
         ),
-        confidence: median(found.episodes.iter().map(|one| one.confidence).collect()),
+        // One round alone shows little.
+        confidence: (of_many(median(found.episodes.iter().map(|one| one.confidence).collect()), count as f64) * 1e2)
+            .round()
+            / 1e2,
         servers: Vec::new(),
         causes,
     }
@@ -82,20 +81,64 @@ struct Main {
 }
 
 impl Main {
+    /// From the table's first row.
     fn of(causes: &[CauseFound], stalls: &[&StallFound]) -> Option<Main> {
-        /// Causes with shares closer than this may change places.
-        const CLOSE: f64 = 0.2;
-        let (first, second) = (causes.first()?, causes.get(1).map_or(0.0, |second| second.share));
+        let first = causes.first()?;
         let mut times: BTreeMap<Signature, f64> = BTreeMap::new();
         let own = stalls.iter().filter(|stall| stall.cause == first.cause);
         own.for_each(|stall| *times.entry(stall.signature).or_default() += stall.took_s);
         let signature = times.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(Signature::None, |(one, _)| one);
-        let close = if first.share - second < CLOSE { 0.75 } else { 1.0 };
-        let confidence = (first.confidence * close * 100.0).round() / 100.0;
-        // Incast is a verdict on the network: half a conviction is none.
-        let cause = if first.cause == Cause::Incast && confidence < 0.55 { Cause::Unknown } else { first.cause };
-        Some(Main { cause, signature, confidence })
+        Some(Main { cause: first.cause, signature, confidence: first.confidence })
     }
+
+    /// Whether the first row is no verdict: incast is one on the network, and half a conviction is none.
+    fn is_open(&self) -> bool {
+        self.cause == Cause::Unknown || (self.cause == Cause::Incast && self.confidence < LEAST)
+    }
+
+    /// The first row in words, before the numbers.
+    fn head(&self, one_server: bool) -> &'static str {
+        match self.cause {
+            _ if self.is_open() => "no verdict",
+            Cause::Incast if one_server => "incast is likely, seen from one server",
+            Cause::Incast => "incast",
+            _ => "no incast",
+        }
+    }
+
+    /// The reason of the stalls, after the head.
+    fn why(&self) -> String {
+        match self.cause {
+            Cause::Unknown => "and the evidence fits several causes".into(),
+            cause if self.is_open() => {
+                format!("and the likeliest cause, {}, has {:.0} %", cause.word(), 100.0 * self.confidence)
+            }
+            _ => format!("because {}", self.signature.says()),
+        }
+    }
+
+    fn verdict(self, says: String, servers: Vec<SlowServer>, causes: Vec<CauseFound>) -> Verdict {
+        if self.is_open() {
+            return unknown(says, causes);
+        }
+        let Main { cause, signature, confidence } = self;
+        Verdict {
+            incast: Some(cause == Cause::Incast),
+            impaired: true,
+            cause: signature,
+            says,
+            confidence,
+            servers,
+            causes,
+        }
+    }
+}
+
+/// Whether a diagnosis is from the packets of one server, so that it cannot show whether others responded at the same time.
+pub(crate) fn is_of_one_server(found: &Diagnosis) -> bool {
+    let servers = found.hosts.values().filter(|host| host.role == "server").count();
+    let place = found.inputs.iter().find(|input| input.tcp > 0).and_then(|input| input.place);
+    found.episodes.is_empty() && (place == Some(Place::Server) || (place.is_none() && servers == 1))
 }
 
 fn lost(found: &Diagnosis) -> String {
@@ -110,7 +153,7 @@ fn lost(found: &Diagnosis) -> String {
 }
 
 /// The stalls of rounds, and those outside of them.
-fn stalls(found: &Diagnosis) -> impl Iterator<Item = &StallFound> {
+pub(crate) fn stalls(found: &Diagnosis) -> impl Iterator<Item = &StallFound> {
     found.episodes.iter().flat_map(|one| &one.stalls).chain(&found.alone_stalls)
 }
 
@@ -126,18 +169,13 @@ fn of_rounds(found: &Diagnosis, causes: Vec<CauseFound>, outside_s: f64) -> Verd
     };
     let of = &found.rounds;
     let servers = servers_of(main.cause, &causes, &stalls);
-    let (head, why) = match main.cause {
-        Cause::Unknown => ("no verdict", "and the evidence fits several causes"),
-        Cause::Incast => ("incast", main.signature.says()),
-        _ => ("no incast", main.signature.says()),
-    };
+    let (head, why) = (main.head(false), main.why());
     let outside = match outside_s {
         ..1e-9 => String::new(),
         _ => format!(" Incomplete rounds and single responses lost another {}.", time(outside_s)),
     };
-    let because = if main.cause == Cause::Unknown { "" } else { "because " };
     let says = format!(
-        "{head}: {} of {} rounds of up to {} servers stalled, {because}{why}. The median stalled round took {} instead of {} and was idle for \
+        "{head}: {} of {} rounds of up to {} servers stalled, {why}. The median stalled round took {} instead of {} and was idle for \
          {}.{count} All rounds took {} on average, {:.1} Mbit/s.{outside}{}",
         of.stalled,
         of.count,
@@ -149,11 +187,7 @@ fn of_rounds(found: &Diagnosis, causes: Vec<CauseFound>, outside_s: f64) -> Verd
         of.goodput_mbps,
         servers.iter().map(waited_for).collect::<String>(),
     );
-    if main.cause == Cause::Unknown {
-        return unknown(says, causes);
-    }
-    let incast = Some(main.cause == Cause::Incast);
-    Verdict { incast, impaired: true, cause: main.signature, says, confidence: main.confidence, servers, causes }
+    main.verdict(says, servers, causes)
 }
 
 /// No verdict.
@@ -189,12 +223,15 @@ const ENOUGH_PACKETS: u64 = 1_000;
 /// Without a round of several servers.
 fn of_others(found: &Diagnosis, counters: &[Counters], whole: f64) -> Verdict {
     let stalls: Vec<&StallFound> = found.alone_stalls.iter().collect();
-    let causes = shares(stalls.iter().copied(), whole);
+    let one_server = is_of_one_server(found);
+    let mut causes = shares(stalls.iter().copied(), whole);
+    for one in causes.iter_mut().filter(|one| one_server && one.cause == Cause::Incast) {
+        one.confidence = one.confidence.min(MOST_OF_ONE_SERVER);
+    }
     let span = found.inputs.iter().map(|input| input.span_s).fold(0.0, f64::max);
     let stalled: f64 = stalls.iter().map(|stall| stall.took_s).sum();
     let main = Main::of(&causes, &stalls).filter(|_| stalled > IMPAIRED * span);
     let packets: u64 = found.inputs.iter().map(|input| input.tcp).sum();
-    let at_server = found.inputs.iter().any(|input| input.place == Some(Place::Server));
     if packets == 0 {
         return unknown(Counters::verdict(counters), causes);
     }
@@ -214,7 +251,7 @@ fn of_others(found: &Diagnosis, counters: &[Counters], whole: f64) -> Verdict {
         );
         return unknown(says, causes);
     }
-    let head = if at_server { "seen from one server" } else { "no host requested from several servers at once" };
+    let head = if one_server { "seen from one server" } else { "no host requested from several servers at once" };
     let idle = "connections were almost never idle";
     match main {
         None => Verdict {
@@ -226,24 +263,11 @@ fn of_others(found: &Diagnosis, counters: &[Counters], whole: f64) -> Verdict {
             servers: Vec::new(),
             causes,
         },
-        Some(Main { cause: Cause::Unknown, .. }) => {
-            unknown(format!("no verdict: {head}, and the evidence fits several causes{}", lost(found)), causes)
-        }
         Some(main) => {
-            // A server alone does not show the others, but a queue that was full before its losses.
-            let incast = main.cause == Cause::Incast && at_server;
-            let says =
-                format!("{}incast: {head}; {}{}", if incast { "" } else { "no " }, main.signature.says(), lost(found));
+            let seen = if main.head(one_server).contains(head) { String::new() } else { format!("{head}; ") };
+            let says = format!("{}: {seen}{}{}", main.head(one_server), main.why(), lost(found));
             let servers = servers_of(main.cause, &causes, &stalls);
-            Verdict {
-                incast: Some(incast),
-                impaired: true,
-                cause: main.signature,
-                says,
-                confidence: main.confidence,
-                servers,
-                causes,
-            }
+            main.verdict(says, servers, causes)
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::dissect::{End, Segment, flag};
 use crate::episode::{Ask, Episode, Evidence, LEAST_STALL, Open, Stall, keep};
 use crate::flow::{FirstFlight, Flow, Flows};
 use crate::half::{Half, Piece};
-use crate::host::{Host, Hosts, Loss, Places};
+use crate::host::{Host, Hosts, Loss, Places, Timer};
 use crate::record::Records;
 
 /// An endpoint that sends this much without a response pushes: there was no request.
@@ -192,6 +192,8 @@ impl Watch {
             let missing = from.saturating_sub(next).div_ceil(u64::from(flow.halves[sender].largest.max(1)));
             receiver.chance.came(row.bytes, if piece == Piece::Beyond { missing } else { 0 });
         }
+        flow.arrived = flow.hosts.map(|host| hosts.get(host).train.total);
+        flow.arrived[1 - sender] -= u64::from(segment.packet).min(flow.arrived[1 - sender]);
         level(flow, hosts, &arrival, now);
         if piece == Piece::Beyond && !had_hole {
             flow.entered_at_loss = flow.entered_before;
@@ -359,6 +361,8 @@ fn acknowledge(flow: &mut Flow, hosts: &mut Hosts, open: &mut Open, sender: usiz
     let other = &mut flow.halves[1 - sender];
     let (before, last, next, had_hole) = (other.acked, other.last, other.next, other.has_hole());
     let news = other.acknowledged(now, segment.ack);
+    // A header that is cut off may have had one.
+    flow.selective[sender] = segment.sack.is_some() || segment.cut;
     let (gained, all) = (other.acked.saturating_sub(before), other.acked == other.next);
     if had_hole && !other.has_hole() {
         closed(flow, open);
@@ -384,7 +388,7 @@ fn acknowledge(flow: &mut Flow, hosts: &mut Hosts, open: &mut Open, sender: usiz
     limit(flow, hosts, sender, segment, now);
 }
 
-/// Records that an ACK closed the last hole of a response: what the capture lacks has arrived.
+/// Records that an ACK closed the last hole of a response: data that the capture lacks has arrived.
 fn closed(flow: &Flow, open: &mut Open) {
     if let Some(turn) = flow.turn
         && let Some(episode) = open.get(turn.episode)
@@ -549,6 +553,7 @@ fn turn(flow: &mut Flow, open: &mut Open, now: u64, from: u64, partial: bool) {
         asked: flow.asked_at,
         requested: flow.requested_at,
         request: if flow.pushed { 0 } else { flow.asked_bytes },
+        arrived: flow.arrived[asker],
         from,
         pushed: flow.pushed,
         anew: flow.syn_at > 0 && flow.asked_at == flow.syn_at,
@@ -558,7 +563,7 @@ fn turn(flow: &mut Flow, open: &mut Open, now: u64, from: u64, partial: bool) {
         open.leave(turn.episode);
     }
     flow.turn = Some(open.ask(&ask, now));
-    (flow.fresh_at, flow.bare_ack) = (None, None);
+    (flow.fresh_at, flow.bare_ack, flow.response_from) = (None, None, from);
 }
 
 /// Starts a turn whose request the capture lacks: with the client's latest round, if the last response ended before that began.
@@ -607,6 +612,8 @@ fn request(flow: &mut Flow, open: &mut Open, arrival: &Arrival, now: u64) {
 /// Processes the server's payload.
 fn answer(flow: &mut Flow, hosts: &mut Hosts, open: &mut Open, arrival: &Arrival, at: (u64, u64, bool)) {
     flow.speaker = Some(arrival.sender);
+    let longest = &mut flow.longest[arrival.sender];
+    *longest = (*longest).max(arrival.to.saturating_sub(flow.response_from));
     let (now, hole_since, had_hole) = at;
     if std::mem::take(&mut flow.request_lacking) {
         unseen_request(flow, open, arrival, now);
@@ -630,11 +637,13 @@ fn answer(flow: &mut Flow, hosts: &mut Hosts, open: &mut Open, arrival: &Arrival
     if arrival.useful {
         silence(flow, hosts, episode, turn.member, arrival, now, round_trip);
     }
+    let arrived = flow.arrived[1 - arrival.sender] + arrival.to.saturating_sub(arrival.from);
     let member = &mut episode.members[turn.member as usize];
-    episode.last_heard = now;
-    member.last = now;
+    (episode.last_heard, member.last) = (now, now);
+    (episode.arrived_last, member.arrived_last) = (arrived, arrived);
     if member.first.is_none() {
         member.first = Some(now);
+        member.beside = flow.arrived[1 - arrival.sender].saturating_sub(member.arrived);
         first_byte(flow, hosts, member.asked, arrival, now);
     }
     if arrival.useful {
@@ -691,13 +700,15 @@ fn silence(
     now: u64,
     round_trip: u64,
 ) {
-    let heard = episode.last_heard.max(episode.start);
+    let (heard, arrived_heard) = (episode.last_heard.max(episode.start), episode.arrived_last);
     let member = &mut episode.members[member as usize];
+    let arrived = flow.arrived[1 - arrival.sender];
     let (own, silence) = (now.saturating_sub(member.last), now.saturating_sub(heard));
     if own.max(silence) < LEAST_STALL {
         return;
     }
-    let evidence = evidence(flow, arrival, member.first.is_none(), now, member.last);
+    let wait = Wait { first: member.first.is_none(), since: member.last, now, round_trip };
+    let evidence = evidence(flow, arrival, &wait);
     let stall = Stall {
         from: member.last,
         to: now,
@@ -713,7 +724,9 @@ fn silence(
         place: flow.place(),
         bare_ack: flow.bare_ack.map_or(0, |at| at.saturating_sub(member.requested)),
         needless: flow.needless,
-        lossy: member.lost > 0 || flow.train_at_loss.is_some(),
+        lost: member.lost.max(u32::from(flow.train_at_loss.is_some())),
+        beside: arrived.saturating_sub(member.arrived_last),
+        left: None,
     };
     if matches!(stall.evidence, Evidence::Fresh { burst: None, .. }) {
         flow.fresh_at = Some((now, arrival.to));
@@ -723,12 +736,12 @@ fn silence(
     if stall.evidence == Evidence::Oldest && own >= 5 * round_trip {
         let host = hosts.get(flow.hosts[arrival.sender]);
         if host.timeouts.len() < MOST_LOSSES {
-            host.timeouts.push((stall.timer, own));
+            host.timeouts.push(Timer { took: stall.timer, idle: own, selective: flow.selective[1 - arrival.sender] });
         }
     }
     keep(&mut member.waits, stall, MOST_WAITS);
     if silence >= LEAST_STALL {
-        episode.stalled(Stall { from: heard, ..stall });
+        episode.stalled(Stall { from: heard, beside: arrived.saturating_sub(arrived_heard), ..stall });
     }
 }
 
@@ -765,23 +778,20 @@ fn unfinished(flow: &Flow, open: &mut Open, now: u64) {
         place: flow.place(),
         bare_ack: flow.bare_ack.map_or(0, |at| at.saturating_sub(member.requested)),
         needless: flow.needless,
-        lossy: half.has_hole(),
+        lost: u32::from(half.has_hole()),
+        beside: 0,
+        left: None,
     };
     episode.cut_off(turn.member, stall);
 }
 
-/// Records the time to the first byte, if no loss delayed the request or the connection.
+/// Records the round trip of a handshake, and the time to the first byte, if no loss delayed the request or the connection.
 fn first_byte(flow: &Flow, hosts: &mut Hosts, asked: u64, arrival: &Arrival, now: u64) {
     let asker = 1 - arrival.sender;
-    if flow.asked_again.is_some() || flow.pushed || asked != flow.asked_at || flow.syn_at == asked {
+    if flow.asked_again.is_some() || flow.pushed || asked != flow.asked_at {
         return;
     }
     let host = hosts.get(flow.hosts[asker]);
-    let took = now.saturating_sub(asked);
-    host.firsts.add(took);
-    if host.train.row.packets <= 1 {
-        host.idle_firsts.add(took);
-    }
     if let Some((there, back)) = flow.handshake() {
         host.round_trip = Some(host.round_trip.map_or(there + back, |least| least.min(there + back)));
         let (near, far) = if flow.opener == Some(asker) { (back, there) } else { (there, back) };
@@ -790,6 +800,15 @@ fn first_byte(flow: &Flow, hosts: &mut Hosts, asked: u64, arrival: &Arrival, now
             () if near > 4 * far => host.places.at_server += 1,
             () => host.places.between += 1,
         }
+    }
+    let took = now.saturating_sub(asked);
+    // Of a connection that was opened for the request, the handshake counts; without a duration, the capture lacks the request.
+    if flow.syn_at == asked || took == 0 {
+        return;
+    }
+    host.firsts.add(took);
+    if host.train.row.packets <= 1 {
+        host.idle_firsts.add(took);
     }
 }
 
@@ -800,8 +819,18 @@ fn is_let_go(flow: &Flow, now: u64, since: u64) -> bool {
         && flow.since_heard.is_some_and(|heard| heard < (took / 3).max(2 * ON_ITS_WAY))
 }
 
+/// A wait of a server's response for a piece of it.
+struct Wait {
+    /// Whether nothing of the response had arrived.
+    first: bool,
+    since: u64,
+    now: u64,
+    /// Round trip through empty queues.
+    round_trip: u64,
+}
+
 /// Evidence of a stall's cause.
-fn evidence(flow: &Flow, arrival: &Arrival, first: bool, now: u64, since: u64) -> Evidence {
+fn evidence(flow: &Flow, arrival: &Arrival, &Wait { first, since, now, round_trip }: &Wait) -> Evidence {
     let asker = 1 - arrival.sender;
     let after = |at: Option<u64>| at.is_some_and(|at| at > since);
     match arrival.piece {
@@ -817,7 +846,10 @@ fn evidence(flow: &Flow, arrival: &Arrival, first: bool, now: u64, since: u64) -
         Piece::Fills | Piece::Again if arrival.from <= arrival.acked => Evidence::Oldest,
         Piece::Fills | Piece::Again if arrival.to >= arrival.next => Evidence::Tail,
         Piece::Fills | Piece::Again => Evidence::Resent,
-        _ if first && after(flow.let_go_at) => Evidence::LateAck,
+        _ if first && after(flow.let_go_at) => {
+            let let_go = flow.let_go_at.unwrap_or(now);
+            Evidence::LateAck { held: let_go - since.min(let_go), after: now - let_go, bytes: 0 }
+        }
         _ if first && after(flow.asked_again) => Evidence::Request,
         _ if first && after(flow.syn_again) && flow.syn_at == flow.asked_at => Evidence::Handshake,
         Piece::Beyond => Evidence::Tail,
@@ -831,17 +863,25 @@ fn evidence(flow: &Flow, arrival: &Arrival, first: bool, now: u64, since: u64) -
             // At the server, data that follow an ACK waited for it, whatever else was outstanding.
             let at_server = flow.place() == Some(Place::Server);
             let released = arrival.settled || (at_server && now.saturating_sub(half.acked_at) <= ON_ITS_WAY);
-            let late = !first && released && held >= LATE && held * 10 >= now.saturating_sub(since) * 6;
+            // Data that waited for an ACK follow it within a round trip; later ones waited for their server.
+            let after = now.saturating_sub(half.acked_at);
+            let follows = after <= 2 * round_trip + ON_ITS_WAY + flow.delay.unwrap_or(0);
+            let late = !first && released && follows && held >= LATE && held * 10 >= now.saturating_sub(since) * 6;
+            let late_ack = Evidence::LateAck { held, after, bytes: half.acked_bytes };
             let burst = arrival.merged.then_some(true);
             if !first && flow.sent[asker] == 0 && is_let_go(flow, now, since) {
                 // Only an ACK that a timer holds back comes after this time, with a short segment before it.
                 let short =
                     half.latest < half.largest && HELD_BACK.contains(&now.saturating_sub(arrival.last.unwrap_or(now)));
-                if short { Evidence::LateAck } else { Evidence::Shut }
+                if short {
+                    Evidence::LateAck { held: now.saturating_sub(since), after: 0, bytes: u64::from(half.latest) }
+                } else {
+                    Evidence::Shut
+                }
             } else if late && flow.shrunk_at[asker] == Some(half.acked_at) {
                 Evidence::Shut
             } else if late {
-                Evidence::LateAck
+                late_ack
             } else {
                 Evidence::Fresh { first, burst }
             }

@@ -1,8 +1,9 @@
 //! Path to one client, from its capture: round trip, rate, and buffer at the client's port.
 
-use crate::host::{Host, quantile, usual_timeout};
+use crate::host::{Host, usual_timeout};
 use crate::origin::How;
 use crate::record::Record;
+use crate::samples::quantile;
 use crate::train::Row;
 
 /// Per-packet overhead beyond IP, by framing: Ethernet, a Linux shaper, point-to-point, none; with the tolerance of the rate.
@@ -18,6 +19,8 @@ const ROUND_TIMEOUTS: [u64; 16] = [1, 2, 4, 5, 8, 10, 15, 20, 25, 30, 40, 50, 10
 /// Upper bounds on Linux for short paths, in nanoseconds: RACK's reordering timer, and a clock tick with Debian's HZ.
 const LINUX_REORDERING: u64 = 13_000_000;
 const LINUX_TICK: u64 = 4_000_000;
+/// A loss probe, a reordering timer and a tick.
+const LINUX_RECOVERY: u64 = 30_000_000;
 /// In a row of this few packets no queue overflows.
 const SHORT: u32 = 8;
 
@@ -66,7 +69,8 @@ impl Way {
     pub fn new(host: &Host, rounds: &[&Record], packet: u64, faulty: bool) -> Way {
         let least_first = host.firsts.quantile(0.0);
         let (round_trip, round_trip_how) = match (host.round_trip, least_first) {
-            (Some(measured), _) => (measured, How::Measured),
+            // A first byte comes after a round trip: a shorter one than the handshake's shows a queue in that.
+            (Some(measured), least) => (least.map_or(measured, |least| least.min(measured)), How::Measured),
             (None, Some(first)) => (first, How::Inferred),
             (None, None) => (200_000, How::Assumed),
         };
@@ -95,14 +99,21 @@ impl Way {
         }
     }
 
+    /// How long a retransmission timer of a host runs at least before it counts. Linux also waits some milliseconds for reordered segments
+    /// before it declares them lost, if later ones have arrived.
+    pub fn least_timer(&self, linux: bool, selective: bool) -> u64 {
+        2 * self.loaded + if linux && selective { LINUX_REORDERING } else { 0 }
+    }
+
     /// The minimum retransmission timeout, without Linux's additions, followed by other candidates.
     pub fn rto_min(&self, timeouts: &[u64], linux: bool) -> Option<Vec<u64>> {
-        // Linux also waits some milliseconds for reordered segments before it declares them lost, and its timers expire with a tick.
-        let late: Vec<u64> =
-            timeouts.iter().copied().filter(|took| *took > LINUX_REORDERING + 2 * self.loaded).collect();
-        let clear = linux && late.len() >= 2;
+        // Linux's timers expire with a tick.
         let added = if linux { self.loaded + LINUX_TICK * 3 / 2 } else { self.round_trip };
-        let seen = usual_timeout(if clear { &late } else { timeouts })?;
+        // Loss probes and reordering timers of Linux take two clock ticks each, one after the other, whatever the minimum: only if there are
+        // over four times as many short ones as long ones are they timeouts.
+        let (short, long): (Vec<u64>, Vec<u64>) =
+            timeouts.iter().partition(|took| linux && **took <= LINUX_RECOVERY + 2 * self.loaded);
+        let seen = usual_timeout(if 4 * long.len() >= short.len() { &long } else { &short })?;
         let least = seen.saturating_sub(added).max(seen / 2);
         let mut likely = vec![near_round(least).unwrap_or(least)];
         // Linux's addition to each is not known precisely.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fanin_advise::Addresses;
-use fanin_diagnose::{Diagnosis, Input, calibrate, diagnose, page};
+use fanin_diagnose::{Diagnosis, Input, Sketch, calibrate, diagnose, page};
 use fanin_execute::{Draft, Out};
 use fanin_lab::{CompareOptions, Outcome, conduct};
 use fanin_spec::{RunSpec, Variant};
@@ -141,7 +141,8 @@ impl Diagnosed {
     /// # Errors
     /// [`Error::Asked`] if there is no scenario, or if it cannot be written.
     pub fn save_scenario(&mut self) -> Result<(), Error> {
-        let text = self.text()?;
+        let none = || Error::Asked("the input permits no scenario: see the notes of the diagnosis".into());
+        let text = self.model().ok_or_else(none)?.text();
         let input = self.diagnosis.inputs.first().map_or("", |input| input.name.as_str());
         let stem = Path::new(input).file_name().and_then(|name| name.to_str()).and_then(|name| name.split('.').next());
         let stem = stem.filter(|stem| !stem.is_empty() && *stem != STDIN).unwrap_or("capture");
@@ -164,19 +165,9 @@ impl Diagnosed {
         Ok(())
     }
 
-    fn text(&self) -> Result<String, Error> {
-        let none = || Error::Asked("the input permits no scenario: see the notes of the diagnosis".into());
-        Ok(self.diagnosis.sketch.as_ref().ok_or_else(none)?.text())
-    }
-
-    /// The scenario, if there is one.
-    ///
-    /// # Errors
-    /// [`Error::Asked`] if there is none.
-    pub fn scenario(&self) -> Result<(String, Scenario), Error> {
-        let name = self.diagnosis.scenario.clone().unwrap_or_else(|| SCENARIO.into());
-        let scenario = Scenario::parse(&name, self.text()?)?;
-        Ok((name, scenario))
+    /// The scenario, reliable or not.
+    pub(crate) fn model(&self) -> Option<&Sketch> {
+        self.diagnosis.sketch.as_ref().or(self.diagnosis.withheld.as_ref())
     }
 
     /// Addresses of the client and of the servers' network, from the slowest round; for IPv6, or if no network contains all servers,
@@ -201,10 +192,11 @@ impl Diagnosed {
         serde_json::to_string(&self.diagnosis).unwrap_or_default()
     }
 
-    /// The same with the advice on its scenario, as `advice`.
-    pub fn to_json_with(&self, advice: &Advised) -> String {
+    /// The same with the next steps, and with the advice on its scenario as `advice`.
+    pub fn to_json_with(&self, advised: Option<&Advised>) -> String {
         let mut both = json!(self.diagnosis);
-        both["advice"] = json!(advice.advice);
+        both["next_steps"] = json!(self.diagnosis.next_steps());
+        both["advice"] = json!(advised.map(|advised| &advised.advice));
         both.to_string()
     }
 }

@@ -32,6 +32,7 @@
 //! input.
 
 mod advise;
+mod advise_on;
 mod comparison;
 mod diagnose;
 mod error;
@@ -51,6 +52,7 @@ mod trace;
 pub mod words;
 
 pub use advise::{Advised, Wanted};
+pub use advise_on::AdvisedOn;
 pub use comparison::Comparison;
 pub use diagnose::Diagnosed;
 pub use error::Error;
@@ -62,17 +64,17 @@ pub use trace::Capture;
 /// Parts of advice.
 pub mod advice {
     pub use fanin_advise::{
-        Addresses, Advice, Assumption, Effort, FAMILIES, Goal, Line, LoneFlow, Margin, Met, Remedy, Standing, Syntax,
-        Where, by_machine,
+        Addresses, Advice, Assumption, AtEnds, Effort, FAMILIES, Goal, Line, LoneFlow, Margin, Met, Remedy, Standing,
+        Syntax, Where, by_machine,
     };
 }
 
 /// Parts of a diagnosis.
 pub mod diagnosis {
     pub use fanin_diagnose::{
-        Cause, CauseFound, Command, Diagnosis, EpisodeFound, HostFound, How, InputFound, Known, Lane, Place,
-        PointFound, RoundsFound, ServerFound, Signature, Simulated, Sketch, SlowServer, StallFound, Verdict, WayFound,
-        commands,
+        Cause, CauseFound, Command, Diagnosis, EpisodeFound, HostFound, How, InputFound, Known, Lane, Observation,
+        Place, PointFound, RoundsFound, ServerFound, Signature, Simulated, Sketch, SlowServer, StallFound, Verdict,
+        WayFound, commands,
     };
 }
 

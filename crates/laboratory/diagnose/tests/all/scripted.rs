@@ -167,6 +167,29 @@ fn data_right_after_a_late_ack_waited_for_it() {
 }
 
 #[test]
+fn data_long_after_a_late_ack_waited_for_the_server() {
+    // The client holds back the ACK of a single segment for 41 ms; the server pauses for 60 ms.
+    let found = with_fourth(|script, at| {
+        script.without_acks(|script| script.answer(at + 480 * US, 3, 0..1));
+        script.ack(at + 41 * MS, 3, 1);
+        script.answer(at + 60 * MS, 3, 1..10);
+    });
+    has(&found, Signature::ApplicationPause, 0.0595);
+}
+
+#[test]
+fn many_segments_acknowledged_late_waited_for_the_client() {
+    let found = with_fourth(|script, at| {
+        script.without_acks(|script| script.answer(at + 480 * US, 3, 0..5));
+        script.ack(at + 150 * MS, 3, 5);
+        script.answer(at + 150 * MS + 120 * US, 3, 5..10);
+    });
+    has(&found, Signature::ClientStopped, 0.1495);
+    assert_eq!(found.verdict.causes[0].cause, Cause::Receiver, "{:?}", found.verdict);
+    assert!(found.verdict.causes[0].evidence.contains("7240 bytes at once"), "{:?}", found.verdict);
+}
+
+#[test]
 fn data_after_a_zero_window_waited_for_the_window() {
     let found = with_fourth(|script, at| {
         script.answer(at + 480 * US, 3, 0..5);
