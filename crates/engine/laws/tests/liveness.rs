@@ -1,7 +1,7 @@
 //! Liveness of grants, in all orders of arrivals: while a response lacks data, its peer may send, or the timer wakes someone in time.
 
 use fanin_laws::receiver::grants::{Arrival, Host, Params};
-use fanin_units::{Bytes, Rate, Time};
+use fanin_units::{Bytes, Rate, SendRate, Share, Time};
 
 const MSS: u32 = 1_000;
 const RTT: Time = Time::from_micros(60);
@@ -26,18 +26,25 @@ struct Network {
     now: Time,
     /// Senders fill their windows with parts of segments.
     fills: bool,
+    /// Longest silence before the timer's first expiry.
+    pause: Time,
 }
 
 impl Network {
     fn new(queue: u64, fills: bool) -> Network {
-        let params = Params { queue: Bytes(queue), ..Params::default() };
+        Network::limited(queue, fills, (Params::default().limit, Time::ZERO), PAUSE)
+    }
+
+    /// With a limit, which has paid for all that it carries until a time.
+    fn limited(queue: u64, fills: bool, (limit, now): (SendRate, Time), pause: Time) -> Network {
+        let params = Params { queue: Bytes(queue), limit, ..Params::default() };
         let mut host = Host::new(&params, Rate(1_000_000_000), MSS);
         let servers = std::array::from_fn(|place| {
             host.open(place as u32, 1, true);
-            host.receive(Time::ZERO, place as u32, &Arrival { seq: 0, payload: 0, rtt: RTT });
+            host.receive(now, place as u32, &Arrival { seq: 0, payload: 0, rtt: RTT });
             Server { next: 1, end: 1, edge: 1 }
         });
-        Network { host, servers, now: Time::ZERO, fills }
+        Network { host, servers, now, fills, pause }
     }
 
     /// Requests responses of these numbers of segments, of which the last one is short; servers with zero do not respond.
@@ -90,7 +97,7 @@ impl Network {
             let deadline = self.host.deadline();
             assert!(deadline != Time::NEVER, "nothing is to wake {} connections", self.host.waiting());
             let wait = deadline.since(self.now);
-            assert!(expiries > 1 || wait <= PAUSE, "a wait of {wait:?}");
+            assert!(expiries > 1 || wait <= self.pause, "a wait of {wait:?}");
             self.now = self.now.max(deadline);
             self.host.expire(self.now);
             self.announce_woken();
@@ -163,6 +170,28 @@ fn servers_that_do_not_respond_hold_back_no_others() {
             let mut network = Network::new(queue, false);
             network.request(segments);
             orders += follow(network, &mut |_| ());
+        }
+    }
+    assert!(orders > 100, "{orders} orders");
+}
+
+#[test]
+fn every_order_ends_under_a_limit() {
+    let mut orders = 0;
+    // A turn of 1,000 B takes 80 us at 100 Mbit/s. At first seven are paid for.
+    let (limit, pause) = (SendRate::Share(Share::of(1, 10)), PAUSE + PAUSE + Time::from_micros(80));
+    let paid = (limit, Time::from_micros(600));
+    for queue in [1_000, 8_000] {
+        for segments in [[1, 1, 1, 1], [3, 1, 2, 1], [0, 2, 2, 2]] {
+            for fills in [false, true] {
+                let mut network = Network::limited(queue, fills, paid, pause);
+                network.request(segments);
+                let mut go_on = |mut network: Network| {
+                    network.request([2, 4, 3, 1]);
+                    network.finish(|may| may[0]);
+                };
+                orders += follow(network, &mut go_on);
+            }
         }
     }
     assert!(orders > 100, "{orders} orders");

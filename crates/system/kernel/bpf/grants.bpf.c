@@ -96,6 +96,7 @@ struct scratch {
 	struct face own;
 	struct face worn;
 	struct face next;
+	struct flow turn; /* that was served last */
 };
 
 struct {
@@ -110,6 +111,79 @@ static __always_inline struct scratch *scratch(void)
 	u32 zero = 0;
 
 	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+/* Grants to the queue's head, for a cause. SERVED: its window is to be announced; PASSED: it needed no turn. Its flow is in `turn`. These two are
+ * global, so that the verifier looks at each once. */
+__noinline int serve_turn(u32 cause)
+{
+	struct scratch *s = scratch();
+	struct host *h = the_host();
+	struct connection *c;
+	int done = PASSED;
+	u64 head;
+
+	if (!s || !h)
+		return NOBODY;
+	head = *(volatile u64 *)&h->head;
+	if (head == *(volatile u64 *)&h->tail)
+		return NOBODY;
+	s->turn = turns[head & (QUEUE_PLACES - 1)];
+	c = bpf_map_lookup_elem(&connections, &s->turn);
+	bpf_spin_lock(&h->lock);
+	if (h->head != head) {
+		bpf_spin_unlock(&h->lock);
+		return PASSED;
+	}
+	if (c && c->waits) {
+		u32 expected = expected_of(h, c);
+		/* The response is longer than expected. */
+		bool is_longer = expected && c->high - c->base >= expected, gets;
+
+		become(h, c, RECEIVES);
+		gets = cause == IDLE ? give_idle_turn(h, c) : grant(h, c, is_longer ? settings.turn : FIRST * settings.mss, cause == REQUEST);
+		done = gets ? SERVED : NOTHING_LEFT;
+	}
+	if (c && done != NOTHING_LEFT) {
+		if (c->probed)
+			done = SERVED;
+		set_waits(h, c, false, false);
+	}
+	h->head += done != NOTHING_LEFT;
+	bpf_spin_unlock(&h->lock);
+	return done;
+}
+
+/* The same for the first of those in doubt, on an idle link. */
+__noinline int serve_doubt(void)
+{
+	struct scratch *s = scratch();
+	struct host *h = the_host();
+	struct connection *c;
+	int done = PASSED;
+	u64 head;
+
+	if (!s || !h)
+		return NOBODY;
+	head = *(volatile u64 *)&h->doubt_head;
+	if (head == *(volatile u64 *)&h->doubt_tail)
+		return NOBODY;
+	s->turn = doubts[head & (QUEUE_PLACES - 1)];
+	c = bpf_map_lookup_elem(&connections, &s->turn);
+	bpf_spin_lock(&h->lock);
+	if (h->doubt_head != head) {
+		bpf_spin_unlock(&h->lock);
+		return PASSED;
+	}
+	if (c && c->in_doubt) {
+		become(h, c, RECEIVES);
+		done = give_idle_turn(h, c) ? SERVED : NOTHING_LEFT;
+		if (done == SERVED)
+			set_doubt(h, c, false);
+	}
+	h->doubt_head += done != NOTHING_LEFT;
+	bpf_spin_unlock(&h->lock);
+	return done;
 }
 
 static __always_inline void count_one(u64 *counter)
@@ -304,13 +378,22 @@ static __always_inline void lower_opening(struct __sk_buff *skb, const struct pa
 		fail(h);
 }
 
+/* Ends a connection's part, with the lock. The limit is paid back for unused bytes. */
+static __always_inline void end(struct host *h, struct connection *c)
+{
+	finish(h, c);
+	set_doubt(h, c, false);
+	if (settings.limit && c->state != CLOSED)
+		h->paid_ns = beside(h->paid_ns, time_of(credit_of(c)));
+	become(h, c, CLOSED);
+	c->edge = c->high;
+	set_waits(h, c, false, false);
+}
+
 static __always_inline void forget(struct host *h, const struct flow *flow, struct connection *c)
 {
 	bpf_spin_lock(&h->lock);
-	finish(h, c);
-	set_doubt(h, c, false);
-	become(h, c, CLOSED);
-	set_waits(h, c, false, false);
+	end(h, c);
 	bpf_spin_unlock(&h->lock);
 	if (!bpf_map_delete_elem(&connections, flow))
 		add(&h->entries, -1);
@@ -489,10 +572,7 @@ static __always_inline void peer_closes(struct host *h, struct connection *c)
 	c->ends |= PEER_FIN;
 	if (ahead(c->peer_fin, c->next))
 		c->next = c->peer_fin;
-	finish(h, c);
-	set_doubt(h, c, false);
-	become(h, c, CLOSED);
-	set_waits(h, c, false, false);
+	end(h, c);
 }
 
 static __always_inline bool is_over(const struct connection *c)
@@ -513,11 +593,13 @@ static int timer_expires(void *map, u32 *key, struct host *h)
 
 	bpf_spin_lock(&h->lock);
 	expire(h, now);
-	if (h->idle_bytes)
-		expirations = h->expired;
+	if (h->idle_bytes || h->turns_due)
+		expirations = h->expired + h->turns_due;
 	h->is_armed = h->waiting + h->doubting > 0;
-	if (h->is_armed)
-		left = pause_of(h) - least_of(now - h->quiet_ns, pause_of(h));
+	if (h->is_armed) {
+		h->armed_ns = due_of(h);
+		left = most_of(beside(h->armed_ns, now), 1);
+	}
 	bpf_spin_unlock(&h->lock);
 	if (expirations)
 		bpf_ringbuf_output(&wakes, &expirations, sizeof(expirations), BPF_RB_FORCE_WAKEUP);
@@ -529,8 +611,13 @@ static int timer_expires(void *map, u32 *key, struct host *h)
 /* With the lock: whether the timer is to be started. */
 static __always_inline bool must_arm(struct host *h)
 {
-	bool must = h->waiting + h->doubting > 0 && !h->is_armed;
+	bool waits = h->waiting + h->doubting > 0, must = waits && !h->is_armed;
 
+	/* Those who wait for the limit may be earlier than an idle link. */
+	if (settings.limit && waits && h->unpaid && h->is_armed)
+		must = (__s64)(h->armed_ns - paid_due_ns(h)) > 0;
+	if (must)
+		h->armed_ns = settings.limit ? due_of(h) : h->now_ns + LEAST_PAUSE_NS;
 	h->is_armed |= must;
 	return must;
 }
@@ -539,21 +626,22 @@ static __always_inline void arm(struct host *h)
 {
 	/* It fails from the second time on. */
 	bpf_timer_init(&h->timer, &hosts, CLOCK_MONOTONIC);
-	if (bpf_timer_set_callback(&h->timer, timer_expires) || bpf_timer_start(&h->timer, LEAST_PAUSE_NS, 0))
+	if (bpf_timer_set_callback(&h->timer, timer_expires) ||
+	    bpf_timer_start(&h->timer, most_of(beside(h->armed_ns, h->now_ns), 1), 0))
 		fail(h);
 }
 
 /* An accepted segment with data. */
 static __always_inline void take_data(struct host *h, struct connection *c, const struct packet *p, u64 now, bool is_short)
 {
-	u32 end = p->seq + p->payload;
+	u32 last = p->seq + p->payload;
 
 	if (c->state == CLOSED)
-		c->high += ahead(end, c->high);
+		c->high += ahead(last, c->high);
 	else
-		take(h, c, now, end, is_short);
-	if (!ahead(p->seq, c->next) && ahead(end, c->next))
-		c->next = end;
+		take(h, c, now, last, is_short);
+	if (!ahead(p->seq, c->next) && ahead(last, c->next))
+		c->next = last;
 	/* TCP may keep its ACK: another connection's announces the turn. */
 	if (c->state == RECEIVES && h->waiting > 0 && !c->waits && credit_of(c) < settings.mss)
 		join(h, c, &p->flow, true, c->probed);
@@ -587,7 +675,8 @@ int grants_arrives(struct __sk_buff *skb)
 		if (!c)
 			return GO_ON;
 		bpf_spin_lock(&h->lock);
-		connect(h, c);
+		h->now_ns = now;
+		connect(h, c, &p.flow);
 		bpf_spin_unlock(&h->lock);
 	} else if (!is_accepted(skb, &p, c)) {
 		count_one(&h->ignored);
@@ -602,6 +691,7 @@ int grants_arrives(struct __sk_buff *skb)
 	}
 	unit = skb->gso_segs > 1 ? skb->gso_size : p.payload;
 	bpf_spin_lock(&h->lock);
+	h->now_ns = now;
 	c->seen_ns = now;
 	measure(h, c, p.ack, now);
 	c->acked = least_of((u64)c->acked + ahead(p.ack, c->una), ~0U);
@@ -781,6 +871,7 @@ static __always_inline void follow(struct host *h, struct connection *c, const s
 	if (!(c->ends & PEER_FIN) && ahead(p->ack, c->high)) {
 		count(h, c, false);
 		c->high = p->ack;
+		pay(h, ahead(c->high, c->edge));
 		if (ahead(c->high, c->edge))
 			c->edge = c->high;
 		count(h, c, true);
@@ -847,12 +938,13 @@ static __noinline int give_turn(struct __sk_buff *skb, struct packet *p)
 	/* An ACK like its own, or the timer, gives it its turn. */
 	if (c && !is_same(&flow, &p->flow) && !is_alike(c, p))
 		return NOTHING_LEFT;
-	turn = serve_turn(h, &flow, &c, DATA);
-	if (turn != SERVED || !c)
+	turn = serve_turn(DATA);
+	if (turn != SERVED)
 		return turn;
-	if (is_same(&flow, &p->flow) || !is_alike(c, p))
+	c = bpf_map_lookup_elem(&connections, &s->turn);
+	if (!c || is_same(&s->turn, &p->flow) || !is_alike(c, p))
 		return PASSED;
-	wake(skb, p, h, s, &flow, c);
+	wake(skb, p, h, s, &s->turn, c);
 	return SERVED;
 }
 
@@ -861,20 +953,22 @@ static __noinline int give_turn_idle(struct __sk_buff *skb, struct packet *p)
 {
 	struct scratch *s = scratch();
 	struct host *h = the_host();
-	struct connection *c = 0;
-	struct flow flow;
+	struct connection *c;
 	int turn;
 
 	if (!s || !h || !p)
 		return NOBODY;
-	turn = serve_turn(h, &flow, &c, IDLE);
-	if (turn == NOBODY)
-		turn = serve_doubt(h, &flow, &c);
-	if (turn != SERVED || !c)
+	turn = serve_turn(h->idle_bytes ? IDLE : DATA);
+	if (turn == NOBODY && h->idle_bytes)
+		turn = serve_doubt();
+	if (turn != SERVED)
 		return turn;
+	c = bpf_map_lookup_elem(&connections, &s->turn);
+	if (!c)
+		return PASSED;
 	if (c->is_tagged && bpf_skb_vlan_push(skb, bpf_htons(VLAN), c->tag))
 		return NOTHING_LEFT;
-	wake(skb, p, h, s, &flow, c);
+	wake(skb, p, h, s, &s->turn, c);
 	if (c->is_tagged)
 		bpf_skb_vlan_pop(skb);
 	return SERVED;
@@ -949,7 +1043,7 @@ int grants_leaves(struct __sk_buff *skb)
 	advance(h, now);
 	remember(&p, c, &s->own, now);
 	if (p.payload)
-		ask(h, c);
+		ask(h, c, &p.flow);
 	empty_queue(h);
 	if (h->head != h->tail && p.is_plain && !p.payload && !(p.flags & FIN)) {
 		/* An own ACK is where others' turns can be announced. */
@@ -962,7 +1056,7 @@ int grants_leaves(struct __sk_buff *skb)
 		serve(h, c, &p.flow, p.payload ? FIRST * settings.mss : larger(2 * c->step, settings.mss), p.payload);
 	/* The peer's FIN needs a window, too. */
 	if (p.flags & FIN)
-		keep_a_segment(h, c);
+		give_a_segment(h, c);
 	units = units_of(h, c, p.ack, p.window);
 	if (c->probed)
 		set_waits(h, c, c->waits, false);
@@ -975,7 +1069,21 @@ int grants_leaves(struct __sk_buff *skb)
 	return GO_ON;
 }
 
-/* Turns on an idle link, each announced by an ACK made from the loader's packet, which is run by BPF_PROG_TEST_RUN. Returns the kind of
+/* All turns are given. Those who wait for the limit may need the timer earlier than it is set to. */
+static __always_inline int end_turns(struct host *h)
+{
+	bool arms;
+
+	bpf_spin_lock(&h->lock);
+	h->turns_due = 0;
+	arms = must_arm(h);
+	bpf_spin_unlock(&h->lock);
+	if (arms)
+		arm(h);
+	return 0;
+}
+
+/* Turns on an idle link, or that the limit has paid for, each announced by an ACK made from the loader's packet, which is run by BPF_PROG_TEST_RUN. Returns the kind of
  * packet that the next one needs, plus one, or zero: bit 0, timestamps; bit 1, IPv6. */
 SEC("tc")
 int grants_expires(struct __sk_buff *skb)
@@ -990,14 +1098,25 @@ int grants_expires(struct __sk_buff *skb)
 		return 0;
 	set_addresses(&s->own, &p.flow, p.is_ipv6);
 	s->worn = s->own;
+	if (settings.limit) {
+		/* It has been paid for more since the timer expired. */
+		u64 now = bpf_ktime_get_ns();
+
+		bpf_spin_lock(&h->lock);
+		advance(h, now);
+		bpf_spin_unlock(&h->lock);
+	}
 	for (int i = 0; i < MOST_EXPIRED; i++) {
-		if (!*(volatile u64 *)&h->idle_bytes)
-			return 0;
+		int turn;
+
+		if (!*(volatile u64 *)&h->idle_bytes && !*(volatile u32 *)&h->turns_due)
+			return end_turns(h);
 		c = is_empty(h) ? doubt_of(h, &flow) : head_of(h, &flow);
 		if (c && (c->is_ipv6 != p.is_ipv6 || c->is_stamped != (p.words == STAMPED_WORDS)))
 			return 1 + c->is_stamped + 2 * c->is_ipv6;
-		if (give_turn_idle(skb, &p) == NOBODY)
-			return 0;
+		turn = give_turn_idle(skb, &p);
+		if (turn == NOBODY || (turn == NOTHING_LEFT && !*(volatile u64 *)&h->idle_bytes))
+			return end_turns(h);
 	}
 	return 1 + (p.words == STAMPED_WORDS) + 2 * p.is_ipv6;
 }
@@ -1060,23 +1179,24 @@ struct replay {
 
 enum { STEP_OPEN, STEP_ACCEPT, STEP_REQUEST, STEP_DATA, STEP_CLOSE, STEP_TIMER };
 
-static __always_inline void replay_turns(struct host *h, struct replay *in, enum cause cause)
+static __always_inline void replay_turns(struct replay *in, enum cause cause)
 {
-	for (int i = 0; i < MOST_LOOKED; i++) {
-		struct connection *c = 0;
-		struct flow flow;
+	struct scratch *s = scratch();
 
-		int turn = serve_turn(h, &flow, &c, cause);
+	for (int i = 0; i < MOST_LOOKED && s; i++) {
+		struct connection *c;
+		int turn = serve_turn(cause);
 
 		if (turn == NOBODY && cause == IDLE)
-			turn = serve_doubt(h, &flow, &c);
+			turn = serve_doubt();
 		if (turn == NOBODY || turn == NOTHING_LEFT)
 			return;
+		c = bpf_map_lookup_elem(&connections, &s->turn);
 		if (turn != SERVED || !c)
 			continue;
 		c->announced = c->known = c->edge;
-		if (flow.own_port != in->place || cause == IDLE)
-			in->woken |= 1U << (flow.own_port & 31);
+		if (s->turn.own_port != in->place || in->step == STEP_TIMER)
+			in->woken |= 1U << (s->turn.own_port & 31);
 	}
 }
 
@@ -1117,9 +1237,9 @@ int grants_replay(struct replay *ctx)
 		bpf_spin_lock(&h->lock);
 		advance(h, in.now_ns);
 		bpf_spin_unlock(&h->lock);
-		replay_turns(h, &in, REQUEST);
+		replay_turns(&in, REQUEST);
 		bpf_spin_lock(&h->lock);
-		ask(h, c);
+		ask(h, c, &flow);
 		serve(h, c, &flow, FIRST * settings.mss, true);
 		bpf_spin_unlock(&h->lock);
 	} else if (in.step == STEP_DATA) {
@@ -1138,7 +1258,7 @@ int grants_replay(struct replay *ctx)
 		c->ack = c->high;
 		bpf_spin_unlock(&h->lock);
 		if (in.payload || probes)
-			replay_turns(h, &in, DATA);
+			replay_turns(&in, DATA);
 		bpf_spin_lock(&h->lock);
 		set_waits(h, c, c->waits, false);
 		if (in.payload)
@@ -1148,15 +1268,13 @@ int grants_replay(struct replay *ctx)
 		bpf_spin_lock(&h->lock);
 		expire(h, in.now_ns);
 		bpf_spin_unlock(&h->lock);
-		if (h->idle_bytes)
-			replay_turns(h, &in, IDLE);
+		if (h->idle_bytes || h->turns_due)
+			replay_turns(&in, h->idle_bytes ? IDLE : DATA);
+		h->turns_due = 0;
 		in.silent = 1;
 	} else {
 		bpf_spin_lock(&h->lock);
-		finish(h, c);
-		set_doubt(h, c, false);
-		become(h, c, CLOSED);
-		set_waits(h, c, false, false);
+		end(h, c);
 		bpf_spin_unlock(&h->lock);
 	}
 	if (!in.silent)

@@ -36,6 +36,10 @@ const volatile struct {
 	u32 device;
 	u64 cgroup; /* 0: all */
 	u32 cgroup_level;
+	u32 unused;
+	u64 limit; /* bytes a second that are granted in all; 0: none, else `rate` is the same */
+	u64 depth_ns; /* how far `paid_ns` lags behind the present at most */
+	u64 limit_bits; /* as the user has it, for `status` */
 } settings = {};
 
 struct flow {
@@ -128,6 +132,11 @@ struct host {
 	u32 finished; /* responses of this group */
 	u32 expired; /* how often the timer has expired since an arrival */
 	u32 is_armed;
+	u64 armed_ns; /* when the timer expires */
+	u64 paid_ns; /* the time by which the limit has paid for all grants */
+	u64 turned_ns; /* when the timer last gave turns that were paid for */
+	u32 unpaid; /* a connection waits because its grant is not paid for */
+	u32 turns_due; /* the loader is to give turns */
 	struct bpf_timer timer;
 	struct sum now;
 	struct sum last;
@@ -254,6 +263,58 @@ static __always_inline u32 expected_of(const struct host *h, const struct connec
 	return c->sizes[0] ? larger(c->sizes[0], c->sizes[1]) : larger(h->usual[0], h->usual[1]);
 }
 
+/* Without branches, of which the verifier would follow each: a difference if it is negative, else 0. */
+static __always_inline u64 if_negative(u64 difference)
+{
+	__s64 sign = (__s64)difference >> 63;
+
+	asm volatile("" : "+r"(sign));
+	return difference & sign;
+}
+
+static __always_inline u64 least_of(u64 a, u64 b)
+{
+	return b + if_negative(a - b);
+}
+
+static __always_inline u64 most_of(u64 a, u64 b)
+{
+	return a - if_negative(a - b);
+}
+
+/* How much of one number is left beside another. */
+static __always_inline u64 beside(u64 whole, u64 part)
+{
+	return whole - part - if_negative(whole - part);
+}
+
+/* Time in which the limit pays for this many bytes. */
+static __always_inline u64 time_of(u64 bytes)
+{
+	return bytes * 1000000000ULL / settings.limit;
+}
+
+/* Pays for bytes by which an edge advances. */
+static __always_inline void pay(struct host *h, u32 bytes)
+{
+	if (settings.limit && bytes)
+		h->paid_ns = most_of(h->paid_ns, h->now_ns - settings.depth_ns) + time_of(bytes);
+}
+
+/* Bytes that the limit has paid for, and nobody has been granted. */
+static __always_inline u64 allowance_of(const struct host *h)
+{
+	if (!settings.limit)
+		return MOST_GRANT;
+	return least_of(least_of(beside(h->now_ns, h->paid_ns), settings.depth_ns) * settings.limit / 1000000000ULL, MOST_GRANT);
+}
+
+/* When the limit has paid for a turn. */
+static __always_inline u64 paid_turn_ns(const struct host *h)
+{
+	return settings.limit ? h->paid_ns + time_of(settings.turn) : 0;
+}
+
 static __always_inline void become(struct host *h, struct connection *c, u8 state)
 {
 	count(h, c, false);
@@ -264,9 +325,12 @@ static __always_inline void become(struct host *h, struct connection *c, u8 stat
 
 static __always_inline void set_edge(struct host *h, struct connection *c, u32 credit)
 {
+	u32 before = c->edge;
+
 	count(h, c, false);
 	c->edge = c->high + credit;
 	count(h, c, true);
+	pay(h, ahead(c->edge, before));
 }
 
 static __always_inline void advance(struct host *h, u64 now)
@@ -310,7 +374,7 @@ static __always_inline u32 acknowledged(void)
 	return settings.flags & PAIRS ? 2 * settings.mss : settings.mss;
 }
 
-static __always_inline void keep_a_segment(struct host *h, struct connection *c)
+static __always_inline void give_a_segment(struct host *h, struct connection *c)
 {
 	if (credit_of(c) >= settings.mss)
 		return;
@@ -332,7 +396,7 @@ static __always_inline void join(struct host *h, struct connection *c, const str
 {
 	if (c->place <= h->head) {
 		if (h->tail - h->head >= QUEUE_PLACES) {
-			keep_a_segment(h, c);
+			give_a_segment(h, c);
 			return;
 		}
 		turns[h->tail & (QUEUE_PLACES - 1)] = *flow;
@@ -346,13 +410,27 @@ static __always_inline void join_doubts(struct host *h, struct connection *c, co
 {
 	if (c->doubt_place <= h->doubt_head) {
 		if (h->doubt_tail - h->doubt_head >= QUEUE_PLACES) {
-			keep_a_segment(h, c);
+			give_a_segment(h, c);
 			return;
 		}
 		doubts[h->doubt_tail & (QUEUE_PLACES - 1)] = *flow;
 		c->doubt_place = ++h->doubt_tail;
 	}
 	set_doubt(h, c, true);
+}
+
+/* Grants one segment if there is none, as soon as the limit has paid for it. */
+static __always_inline void keep_a_segment(struct host *h, struct connection *c, const struct flow *flow)
+{
+	if (credit_of(c) >= settings.mss)
+		return;
+	if (allowance_of(h) >= settings.mss) {
+		give_a_segment(h, c);
+		return;
+	}
+	h->unpaid = 1;
+	if (!c->waits)
+		join(h, c, flow, true, c->probed);
 }
 
 /* Bytes that the link carries in a round trip. */
@@ -375,31 +453,6 @@ static __always_inline void measured(struct host *h, struct connection *c, u64 r
 	}
 }
 
-/* Without branches, of which the verifier would follow each: a difference if it is negative, else 0. */
-static __always_inline u64 if_negative(u64 difference)
-{
-	__s64 sign = (__s64)difference >> 63;
-
-	asm volatile("" : "+r"(sign));
-	return difference & sign;
-}
-
-static __always_inline u64 least_of(u64 a, u64 b)
-{
-	return b + if_negative(a - b);
-}
-
-static __always_inline u64 most_of(u64 a, u64 b)
-{
-	return a - if_negative(a - b);
-}
-
-/* How much of one number is left beside another. */
-static __always_inline u64 beside(u64 whole, u64 part)
-{
-	return whole - part - if_negative(whole - part);
-}
-
 static __always_inline bool is_alone(const struct host *h, u32 many)
 {
 	return many <= 1 && (!h->crowded_ns || h->began_ns - h->crowded_ns >= settings.idle_ns);
@@ -411,6 +464,8 @@ static __always_inline u64 limit_of(const struct host *h, u64 path, bool alone, 
 	u64 most = most_of(path, 2 * settings.queue - settings.queue / 8), budget = least_of(path + settings.queue, most);
 	u64 rest = h->now.resting + h->last.resting + h->rested;
 
+	if (settings.limit)
+		budget = least_of(budget + carried(2 * LEAST_PAUSE_NS), most);
 	budget = most_of(budget, settings.turn);
 	*whole = budget + (alone ? ALONE * path : 0);
 	if (asks)
@@ -437,6 +492,7 @@ static __always_inline bool grant(struct host *h, struct connection *c, u32 step
 	u64 used = h->now.credit + h->last.credit, most, room, granted;
 	u32 many = h->now.connections + h->last.connections, credit = credit_of(c);
 	u32 least = credit < settings.mss ? turn_of(c) : settings.mss, left;
+	u64 paid = credit + allowance_of(h);
 	bool alone;
 
 	if (many > 1)
@@ -454,7 +510,8 @@ static __always_inline bool grant(struct host *h, struct connection *c, u32 step
 	if (most < least)
 		most = least;
 	room = credit + (limit > used ? limit - used : 0);
-	granted = most < room ? most : room;
+	h->unpaid = paid < least;
+	granted = least_of(most < room ? most : room, paid);
 	if (granted > MOST_GRANT)
 		granted = MOST_GRANT;
 	granted -= granted % settings.mss;
@@ -478,19 +535,43 @@ static __always_inline u64 pause_of(const struct host *h)
 /* Something happens after a pause in which connections waited. */
 static __always_inline void end_quiet(struct host *h, u64 now)
 {
-	u64 since = h->idle_bytes ? h->due_ns : h->quiet_ns, idle = h->waiting ? now - since : 0;
+	u64 since = most_of(h->idle_bytes ? h->due_ns : h->quiet_ns, paid_turn_ns(h)), idle = h->waiting ? beside(now, since) : 0;
 
 	h->longest_idle_ns = most_of(h->longest_idle_ns, idle);
 	h->stalls += idle >= STALL_NS;
 	h->quiet_ns = now;
 }
 
-/* The link has been idle while connections wait: those with credit do not use it, so others get turns. */
+/* When the link has been idle for long enough. */
+static __always_inline u64 idle_due_ns(const struct host *h)
+{
+	return most_of(h->quiet_ns, paid_turn_ns(h)) + pause_of(h);
+}
+
+/* When those who wait for the limit get turns. */
+static __always_inline u64 paid_due_ns(const struct host *h)
+{
+	return most_of(h->turned_ns + LEAST_PAUSE_NS, paid_turn_ns(h));
+}
+
+/* When the timer is to expire. */
+static __always_inline u64 due_of(const struct host *h)
+{
+	return settings.limit && h->unpaid ? least_of(idle_due_ns(h), paid_due_ns(h)) : idle_due_ns(h);
+}
+
+/* The link has been idle while connections wait: those with credit do not use it, so others get turns. Or the limit has paid for a turn. */
 static __always_inline void expire(struct host *h, u64 now)
 {
-	if ((!h->waiting && !h->doubting) || now - h->quiet_ns < pause_of(h))
+	if ((!h->waiting && !h->doubting) || (__s64)(now - due_of(h)) < 0)
 		return;
 	advance(h, now);
+	if (settings.limit && h->unpaid && (__s64)(now - paid_due_ns(h)) >= 0) {
+		h->turned_ns = now;
+		h->unpaid = 0;
+		h->turns_due = 1;
+		return;
+	}
 	end_quiet(h, now);
 	if (!h->idle_bytes)
 		h->due_ns = now;
@@ -516,6 +597,7 @@ static __always_inline void take(struct host *h, struct connection *c, u64 now, 
 	small = c->state == SMALL && !c->full;
 	count(h, c, false);
 	c->high += more;
+	pay(h, ahead(c->high, c->edge));
 	credit = credit_of(c);
 	c->edge = c->high + credit;
 	/* The peer knew of a larger window. A part of a segment may also fill its window. */
@@ -534,28 +616,28 @@ static __always_inline void take(struct host *h, struct connection *c, u64 now, 
 }
 
 /* A connection at rest keeps a segment if its peer may use it without a request, or if resting credit is small. */
-static __always_inline void keep_resting(struct host *h, struct connection *c, bool queued)
+static __always_inline void keep_resting(struct host *h, struct connection *c, const struct flow *flow, bool queued)
 {
 	u64 resting = h->now.resting + h->last.resting + h->rested;
 
-	if (c->unasked || (!queued && resting + acknowledged() <= settings.queue))
-		keep_a_segment(h, c);
+	if (c->unasked || (!queued && resting + acknowledged() <= settings.queue && allowance_of(h) >= settings.mss))
+		keep_a_segment(h, c, flow);
 }
 
 /* The connection opens: its first grant is that of one at rest. */
-static __always_inline void connect(struct host *h, struct connection *c)
+static __always_inline void connect(struct host *h, struct connection *c, const struct flow *flow)
 {
 	if (c->state == RESTS)
-		keep_resting(h, c, false);
+		keep_resting(h, c, flow, false);
 	else if (c->state == SMALL)
-		keep_a_segment(h, c);
+		keep_a_segment(h, c, flow);
 }
 
 /* A request. */
-static __always_inline void ask(struct host *h, struct connection *c)
+static __always_inline void ask(struct host *h, struct connection *c, const struct flow *flow)
 {
 	if (c->state == SMALL)
-		keep_a_segment(h, c);
+		keep_a_segment(h, c, flow);
 	else if (c->state != CLOSED) {
 		finish(h, c);
 		set_doubt(h, c, false);
@@ -568,10 +650,11 @@ static __always_inline void ask(struct host *h, struct connection *c)
 static __always_inline void answer_probe(struct host *h, struct connection *c, const struct flow *flow)
 {
 	c->unasked |= c->state == RESTS;
-	/* Not a keepalive. */
-	h->probes += c->state == RECEIVES && credit_of(c) < settings.mss;
-	keep_a_segment(h, c);
-	join(h, c, flow, c->waits, true);
+	/* Not a keepalive, nor a wait for the limit. */
+	h->probes += c->state == RECEIVES && credit_of(c) < settings.mss && allowance_of(h) >= settings.mss;
+	keep_a_segment(h, c, flow);
+	if (credit_of(c) >= settings.mss)
+		join(h, c, flow, c->waits, true);
 }
 
 /* A grant to the connection itself, unless others wait; or its place among them. */
@@ -581,9 +664,9 @@ static __always_inline void serve(struct host *h, struct connection *c, const st
 
 	c->step = 0;
 	if (c->state == SMALL) {
-		keep_a_segment(h, c);
+		keep_a_segment(h, c, flow);
 	} else if (c->state == RESTS) {
-		keep_resting(h, c, queued);
+		keep_resting(h, c, flow, queued);
 		if (c->may_go_on && credit_of(c) < settings.mss)
 			join_doubts(h, c, flow);
 		c->may_go_on = 0;
@@ -625,73 +708,14 @@ static __always_inline bool give_idle_turn(struct host *h, struct connection *c)
 
 	if (!h->idle_bytes)
 		return false;
+	if (allowance_of(h) < settings.turn) {
+		h->unpaid = 1;
+		h->idle_bytes = 0;
+		return false;
+	}
 	h->idle_bytes -= least_of(h->idle_bytes, bytes);
 	set_edge(h, c, larger(bytes, settings.mss));
 	return true;
-}
-
-/* Grants to the queue's head. SERVED: its window is to be announced; PASSED: it needed no turn. */
-static __always_inline int serve_turn(struct host *h, struct flow *flow, struct connection **found, enum cause cause)
-{
-	u64 head = *(volatile u64 *)&h->head;
-	struct connection *c;
-	int done = PASSED;
-
-	if (head == *(volatile u64 *)&h->tail)
-		return NOBODY;
-	*flow = turns[head & (QUEUE_PLACES - 1)];
-	c = bpf_map_lookup_elem(&connections, flow);
-	bpf_spin_lock(&h->lock);
-	if (h->head != head) {
-		bpf_spin_unlock(&h->lock);
-		return PASSED;
-	}
-	if (c && c->waits) {
-		u32 expected = expected_of(h, c);
-		/* The response is longer than expected. */
-		bool is_longer = expected && c->high - c->base >= expected, gets;
-
-		become(h, c, RECEIVES);
-		gets = cause == IDLE ? give_idle_turn(h, c) : grant(h, c, is_longer ? settings.turn : FIRST * settings.mss, cause == REQUEST);
-		done = gets ? SERVED : NOTHING_LEFT;
-	}
-	if (c && done != NOTHING_LEFT) {
-		if (c->probed)
-			done = SERVED;
-		set_waits(h, c, false, false);
-	}
-	h->head += done != NOTHING_LEFT;
-	bpf_spin_unlock(&h->lock);
-	*found = c;
-	return done;
-}
-
-/* The same for the first of those in doubt, on an idle link. */
-static __always_inline int serve_doubt(struct host *h, struct flow *flow, struct connection **found)
-{
-	u64 head = *(volatile u64 *)&h->doubt_head;
-	struct connection *c;
-	int done = PASSED;
-
-	if (head == *(volatile u64 *)&h->doubt_tail)
-		return NOBODY;
-	*flow = doubts[head & (QUEUE_PLACES - 1)];
-	c = bpf_map_lookup_elem(&connections, flow);
-	bpf_spin_lock(&h->lock);
-	if (h->doubt_head != head) {
-		bpf_spin_unlock(&h->lock);
-		return PASSED;
-	}
-	if (c && c->in_doubt) {
-		become(h, c, RECEIVES);
-		done = give_idle_turn(h, c) ? SERVED : NOTHING_LEFT;
-		if (done == SERVED)
-			set_doubt(h, c, false);
-	}
-	h->doubt_head += done != NOTHING_LEFT;
-	bpf_spin_unlock(&h->lock);
-	*found = c;
-	return done;
 }
 
 static __always_inline bool must_announce(const struct connection *c)

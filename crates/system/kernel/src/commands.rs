@@ -151,6 +151,7 @@ fn load_grants(arguments: &LoadArguments, device: &str) -> Result<(), Trouble> {
         rate_mbit: arguments.rate_mbit,
         queue: arguments.queue,
         turn: arguments.turn,
+        limit: arguments.limit,
     };
     let Some(cgroup) = &arguments.canary else {
         if !arguments.resident {
@@ -158,7 +159,7 @@ fn load_grants(arguments: &LoadArguments, device: &str) -> Result<(), Trouble> {
         }
         let cgroup = arguments.cgroup.as_deref().map(Cgroup::open).transpose()?;
         let loaded = Loaded::load(&options, cgroup.as_ref(), arguments.duration)?;
-        return resident::stay(&loaded, &text::grants_loaded(device, cgroup.as_ref(), arguments.duration));
+        return resident::stay(&loaded, &text::grants_loaded(&options, cgroup.as_ref(), arguments.duration));
     };
     let cgroup = Cgroup::open(cgroup)?;
     let trial = options_of(arguments);

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use nix::libc;
@@ -95,6 +96,14 @@ pub fn name_of(index: i32) -> Option<String> {
     let name = if_indextoname(u32::try_from(index).ok()?).ok()?;
     // nix does not notice that there is no such device.
     (!name.is_empty()).then(|| name.to_string_lossy().into_owned())
+}
+
+/// Number of this thread's network namespace, which no other has at the same time.
+///
+/// # Errors
+/// The system hides it.
+pub fn namespace() -> io::Result<u64> {
+    Ok(fs::metadata("/proc/thread-self/ns/net")?.ino())
 }
 
 /// Names of the devices.

@@ -42,10 +42,14 @@ const SIDES: [(TcAttachPoint, ProgramAttachType, &str, &str); 2] = [
 /// Flags of the settings: TCP acknowledges every second segment, and responses are measured (bpf/grants.h).
 const PAIRS: u32 = 1;
 const MEASURES: u32 = 2;
-/// IP and TCP headers with timestamps.
+/// IP and TCP headers with timestamps, and that of Ethernet, which limits count as `tbf` does.
 const HEADERS: u32 = 52;
+const ETHERNET: u32 = 14;
 /// Place of the number of waiting connections in the map of the host; its last words are counters (bpf/grants.h).
 const WAITING: usize = 44;
+/// Pin of the settings, and the place of the limit there.
+const SETTINGS: &str = "settings";
+const LIMIT_BITS: usize = 80;
 /// Time after which unused credit counts for nothing.
 const IDLE: Duration = Duration::from_millis(10);
 /// Pause between two renewals of a trial, and how long its programs act without one.
@@ -65,6 +69,8 @@ pub struct Options {
     pub queue: u64,
     /// Segments of a turn.
     pub turn: u32,
+    /// Limit of received data, bit/s with the headers of full frames.
+    pub limit: Option<u64>,
 }
 
 /// Places of the table of connections (bpf/grants.h).
@@ -89,12 +95,24 @@ pub struct Constants {
     pub measures: bool,
     /// Number and level of the cgroup whose connections are granted; zero: all.
     pub cgroup: (u64, u32),
+    /// Limit of granted payload, bytes a second, and bit/s as the user has it; zero: none.
+    pub limit: (u64, u64),
 }
 
 impl Constants {
     /// Constants for every connection of a device.
     pub fn of_all(rate: u64, queue: u64, idle_ns: u64, segment: u32, turn: u32) -> Constants {
-        Constants { rate, queue, idle_ns, segment, turn, share_q32: u32::MAX, measures: false, cgroup: (0, 0) }
+        Constants {
+            rate,
+            queue,
+            idle_ns,
+            segment,
+            turn,
+            share_q32: u32::MAX,
+            measures: false,
+            cgroup: (0, 0),
+            limit: (0, 0),
+        }
     }
 
     /// As the object has them, for a device by its index; without one for the vectors, without the additions for Linux.
@@ -107,7 +125,12 @@ impl Constants {
         let words = [self.segment, turn, self.share_q32, flags, device.unwrap_or(0), 0];
         bytes.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
         bytes.extend(self.cgroup.0.to_ne_bytes());
-        bytes.extend(self.cgroup.1.to_ne_bytes());
+        bytes.extend([self.cgroup.1, 0].iter().flat_map(|word| word.to_ne_bytes()));
+        let (limit, bits) = self.limit;
+        let two_turns = u64::from(turn).saturating_mul(2 * 1_000_000_000).checked_div(limit).unwrap_or(0);
+        for word in [limit, self.idle_ns.max(two_turns), bits] {
+            bytes.extend(word.to_ne_bytes());
+        }
         bytes
     }
 }
@@ -167,12 +190,23 @@ fn constants(
         Trouble::Input(format!("device {device} does not report its rate: give it, such as --rate-mbit 10000"))
     })?;
     let mtu = device::mtu(device).unwrap_or(1_500).min(65_535);
-    let (segment, rate) = (mtu.saturating_sub(HEADERS).max(536), rate.saturating_mul(125_000));
+    let segment = mtu.saturating_sub(HEADERS).max(536);
+    if let Some(limit) = options.limit.filter(|limit| *limit > rate.saturating_mul(1_000_000)) {
+        let limit = limit / 1_000_000;
+        return Err(Trouble::Input(format!(
+            "--limit of {limit} Mbit/s is above the rate of {device}, {rate} Mbit/s: use a lower one, or correct the rate by --rate-mbit"
+        )));
+    }
+    // Bytes of payload in full segments.
+    let payload = |bits: u64| bits / 8 * u64::from(segment) / u64::from(segment + HEADERS + ETHERNET);
+    let limit = options.limit.map_or((0, 0), |bits| (payload(bits), bits));
+    let rate = if limit.0 > 0 { limit.0 } else { rate.saturating_mul(125_000) };
     let share = trial.map_or(1.0, |trial| trial.share);
     Ok(Constants {
         share_q32: (share * f64::from(u32::MAX)) as u32,
         measures: trial.is_some(),
         cgroup: cgroup.map_or((0, 0), |cgroup| (cgroup.id, cgroup.level())),
+        limit,
         ..Constants::of_all(rate, options.queue, nanos(IDLE), segment, options.turn)
     })
 }
@@ -180,7 +214,7 @@ fn constants(
 /// Attaches the programs to a device that has none yet. `until`: time of CLOCK_MONOTONIC until which they act, ns; zero: for ever.
 fn attach_new(options: &Options, constants: &Constants, until: u64) -> Result<Attached, Trouble> {
     let index = index_of(&options.device)?;
-    if pin(index).exists() {
+    if pin(index)?.exists() {
         let why = "`fanin kernel unload grants` takes it back";
         return Err(Trouble::Input(format!("grants is loaded at {} already: {why}", options.device)));
     }
@@ -222,19 +256,25 @@ pub fn attach(device: &str, constants: &Constants, until: u64) -> Result<Attache
     Ok(attached)
 }
 
-fn pin(index: i32) -> PathBuf {
-    pins::folder().join(format!("fanin_grants-{index}"))
+/// Begin of the names of pins of this network namespace: several share a bpffs, such as a host's and those of its pods.
+fn prefix() -> io::Result<String> {
+    Ok(format!("fanin_grants-{}-", device::namespace()?))
 }
 
-/// Pin of the link of a side.
-fn link_pin(index: i32, side: &str) -> PathBuf {
-    pins::folder().join(format!("fanin_grants-{index}-{side}"))
+/// Pin of the map of the host.
+fn pin(index: i32) -> io::Result<PathBuf> {
+    Ok(pins::folder().join(format!("{}{index}", prefix()?)))
 }
 
-/// Devices at which it is loaded, by their index.
+/// Pin of the link of a side, or of the settings.
+fn part_pin(index: i32, part: &str) -> io::Result<PathBuf> {
+    Ok(pins::folder().join(format!("{}{index}-{part}", prefix()?)))
+}
+
+/// Devices of this network namespace at which it is loaded, by their index.
 pub fn loaded() -> Vec<i32> {
-    let Ok(entries) = fs::read_dir(pins::folder()) else { return Vec::new() };
-    let index = |name: String| name.strip_prefix("fanin_grants-")?.parse().ok();
+    let (Ok(entries), Ok(prefix)) = (fs::read_dir(pins::folder()), prefix()) else { return Vec::new() };
+    let index = |name: String| name.strip_prefix(&prefix)?.parse().ok();
     entries.flatten().filter_map(|entry| index(entry.file_name().to_string_lossy().into_owned())).collect()
 }
 
@@ -270,7 +310,7 @@ impl Loaded {
 
     /// Whether nobody has taken it back.
     pub fn is_pinned(&self) -> bool {
-        pin(self.device).exists()
+        pin(self.device).is_ok_and(|pin| pin.exists())
     }
 
     /// Whether the device is still there.
@@ -306,20 +346,23 @@ impl Loaded {
 fn pin_all(attached: &mut Attached) -> Result<(), Trouble> {
     let refused = |path: &Path, error| load::refused(&format!("pin {}", path.display()), &error);
     for (link, (.., side)) in attached.links.iter_mut().zip(SIDES) {
-        let path = link_pin(attached.index, side);
+        let path = part_pin(attached.index, side)?;
         link.pin(&path).map_err(|error| refused(&path, error))?;
     }
-    let path = pin(attached.index);
-    let map = attached.object.maps_mut().find(|map| map.name() == "hosts");
-    let mut map = map.ok_or_else(|| Trouble::Environment("the object has no map of the host".into()))?;
-    map.pin(&path).map_err(|error| refused(&path, error))
+    for (name, path) in [(".rodata", part_pin(attached.index, SETTINGS)?), ("hosts", pin(attached.index)?)] {
+        let map = attached.object.maps_mut().find(|map| map.name().to_string_lossy().ends_with(name));
+        let mut map = map.ok_or_else(|| Trouble::Environment(format!("the object has no map {name}")))?;
+        map.pin(&path).map_err(|error| refused(&path, error))?;
+    }
+    Ok(())
 }
 
 /// Removes the pins of a device, with which its links end; returns whether there were any.
 fn remove_pins(index: i32) -> Result<bool, Trouble> {
     let mut found = false;
-    let links = SIDES.map(|(.., side)| link_pin(index, side));
-    for path in links.into_iter().chain([pin(index)]).filter(|path| path.exists()) {
+    let parts = SIDES.iter().map(|(.., side)| *side).chain([SETTINGS]).map(|part| part_pin(index, part));
+    let pins: Vec<PathBuf> = parts.chain([pin(index)]).collect::<io::Result<_>>()?;
+    for path in pins.into_iter().filter(|path| path.exists()) {
         fs::remove_file(&path).map_err(|error| Trouble::kernel(&format!("remove {}", path.display()), error))?;
         found = true;
     }
@@ -333,6 +376,8 @@ pub struct Counted {
     pub device: i32,
     /// Its name in this network namespace.
     pub name: Option<String>,
+    /// Limit of received data, bit/s.
+    pub limit: Option<u64>,
     /// Connections that wait for a turn.
     pub waiting: u32,
     /// Packets whose window was lowered.
@@ -365,8 +410,10 @@ pub fn counted() -> Vec<Counted> {
 }
 
 fn counted_at(index: i32) -> Option<Counted> {
-    let map = MapHandle::from_pinned_path(pin(index)).ok()?;
-    let bytes = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok()??;
+    let read =
+        |path: PathBuf| MapHandle::from_pinned_path(path).ok()?.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok()?;
+    let (bytes, settings) = (read(pin(index).ok()?)?, read(part_pin(index, SETTINGS).ok()?)?);
+    let limit = settings.get(LIMIT_BITS..LIMIT_BITS + 8)?.try_into().map(u64::from_ne_bytes).ok()?;
     let word = |from_end: usize| {
         let at = bytes.len().checked_sub(8 * from_end)?;
         Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
@@ -375,6 +422,7 @@ fn counted_at(index: i32) -> Option<Counted> {
     Some(Counted {
         device: index,
         name: device::name_of(index).map(|name| printable(&name)),
+        limit: (limit > 0).then_some(limit),
         waiting: waiting?,
         lowered: word(11)?,
         woken: word(10)?,

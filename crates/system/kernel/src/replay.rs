@@ -172,14 +172,15 @@ pub struct Granted {
 pub struct GrantReplayer(Object);
 
 impl GrantReplayer {
-    /// Loads it with its constants: rate (bytes a second), queue, idle (ns); segment (bytes) and turn (segments).
+    /// Loads it with its constants: rate (bytes a second), queue, idle (ns), limit (bytes a second, or 0); segment (bytes) and turn (segments).
     ///
     /// # Errors
     /// The kernel refuses it.
-    pub fn load(words: [u64; 3], segment: u32, turn: u32) -> Result<GrantReplayer, Trouble> {
+    pub fn load(words: [u64; 4], segment: u32, turn: u32) -> Result<GrantReplayer, Trouble> {
         let mut object = load::open("grants", GRANTS)?;
-        let [rate, queue, idle_ns] = words;
-        let constants = Constants::of_all(rate, queue, idle_ns, segment, turn);
+        let [rate, queue, idle_ns, limit] = words;
+        let rate = if limit > 0 { limit } else { rate };
+        let constants = Constants { limit: (limit, 0), ..Constants::of_all(rate, queue, idle_ns, segment, turn) };
         load::set_constants(&mut object, &constants.bytes(None))?;
         Ok(GrantReplayer(object.load().map_err(|error| load::refused("load grants", &error))?))
     }

@@ -4,9 +4,8 @@ use std::collections::VecDeque;
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{self, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -15,6 +14,7 @@ use std::time::Duration;
 use nix::unistd::{chdir, dup2_stderr, dup2_stdout, setsid};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use crate::device;
 use crate::grants::{Counted, Loaded};
 use crate::trouble::Trouble;
 
@@ -25,6 +25,8 @@ const NOTES: &str = "/run/fanin";
 /// Pause between two renewals, and readings of the counters that the watchdog compares.
 const BEAT: Duration = Duration::from_millis(250);
 const READINGS: usize = 40;
+/// Renewals between two searches for other users of the network namespace.
+const LOOK_EVERY: u32 = 40;
 /// Window probes, and waits of 20 ms while nothing arrived, in that time: more of them unload grants.
 pub const MOST_TROUBLES: u64 = 20;
 
@@ -36,16 +38,20 @@ pub fn start() -> Result<String, Trouble> {
     let mut stays = Command::new(env::current_exe()?);
     stays.args(env::args_os().skip(1)).arg(OPTION);
     let mut child = stays.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let (mut words, mut error) = (String::new(), String::new());
+    // Both at once: a kernel that refuses may say more than a pipe holds.
+    let mut errors = child.stderr.take();
+    let errors = thread::spawn(move || {
+        let mut error = String::new();
+        errors.as_mut().map_or(Ok(0), |output| output.read_to_string(&mut error)).map(|_| error)
+    });
+    let mut words = String::new();
     if let Some(mut output) = child.stdout.take() {
         output.read_to_string(&mut words)?;
     }
     if !words.is_empty() {
         return Ok(words);
     }
-    if let Some(mut output) = child.stderr.take() {
-        output.read_to_string(&mut error)?;
-    }
+    let error = errors.join().unwrap_or_else(|_| Ok(String::new()))?;
     let error = error.trim().trim_start_matches("error: ").to_string();
     match child.wait()?.code() {
         Some(2) => Err(Trouble::Input(error)),
@@ -67,9 +73,13 @@ pub fn stay(loaded: &Loaded, words: &str) -> Result<(), Trouble> {
     io::stdout().flush()?;
     leave_terminal()?;
     let mut watchdog = Watchdog::default();
-    while loaded.is_pinned() {
+    for beat in 1_u32.. {
+        if !loaded.is_pinned() {
+            break;
+        }
         loaded.renew()?;
-        if stop.load(Ordering::Relaxed) || !loaded.has_device() {
+        let is_left = beat.is_multiple_of(LOOK_EVERY) && is_last_user();
+        if stop.load(Ordering::Relaxed) || !loaded.has_device() || is_left {
             return loaded.remove();
         }
         if let Some(reason) = loaded.counted().and_then(|counted| watchdog.judge(&counted)) {
@@ -79,6 +89,37 @@ pub fn stay(loaded: &Loaded, words: &str) -> Result<(), Trouble> {
         thread::sleep(BEAT);
     }
     Ok(())
+}
+
+/// Whether nothing but this process keeps its network namespace: no other process or thread, no mount and no open file. Sockets of processes
+/// elsewhere are not found. A process that hides its namespace may be in it, but the first one is where the kernel's threads are.
+fn is_last_user() -> bool {
+    let Ok(own) = device::namespace() else { return false };
+    let name = format!("net:[{own}]");
+    let Ok(entries) = fs::read_dir("/proc") else { return false };
+    let others = entries.flatten().map(|entry| entry.path()).filter(|path| {
+        let id = path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
+        id.is_some_and(|id| id != process::id() && id != 1)
+    });
+    let others: Vec<PathBuf> = others.collect();
+    let may_be_own = |path: PathBuf| match fs::read_link(path) {
+        Ok(link) => link.as_os_str() == name.as_str(),
+        Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+    };
+    // The usual case first: a process.
+    if others.is_empty() || others.iter().any(|path| may_be_own(path.join("ns/net"))) {
+        return false;
+    }
+    let mounts = ["/proc/1/mountinfo", "/proc/self/mountinfo"].map(fs::read_to_string);
+    if mounts.iter().any(|text| text.as_ref().map_or(true, |text| text.contains(&name))) {
+        return false;
+    }
+    let any_below = |folder: PathBuf, may_be_own: &dyn Fn(PathBuf) -> bool| {
+        fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| may_be_own(entry.path()))
+    };
+    !others.iter().any(|path| {
+        any_below(path.join("task"), &|task| may_be_own(task.join("ns/net"))) || any_below(path.join("fd"), &may_be_own)
+    })
 }
 
 fn leave_terminal() -> Result<(), Trouble> {
@@ -118,7 +159,7 @@ impl Watchdog {
 
 /// The file of a device of this network namespace.
 fn note_of(device: i32) -> Option<PathBuf> {
-    let namespace = fs::metadata("/proc/thread-self/ns/net").ok()?.ino();
+    let namespace = device::namespace().ok()?;
     Some(PathBuf::from(NOTES).join(format!("grants-{namespace}-{device}")))
 }
 

@@ -101,7 +101,10 @@ fn info(stream: &TcpStream) -> (u8, u64) {
 /// The table of connections of the programs at the device.
 fn table() -> MapHandle {
     let index = if_nametoindex("tap0").expect("a device");
-    let link = Link::open(format!("/sys/fs/bpf/fanin/fanin_grants-{index}-in")).expect("a pin");
+    let mut pins = fs::read_dir("/sys/fs/bpf/fanin").expect("pins").flatten().map(|entry| entry.path());
+    let end = format!("-{index}-in");
+    let pin = pins.find(|path| path.to_str().is_some_and(|path| path.ends_with(&end))).expect("a pin");
+    let link = Link::open(pin).expect("a link");
     let program = link.info().expect("a link").prog_id;
     let options = ProgInfoQueryOptions::default().include_map_ids(true);
     let info = ProgInfoIter::with_query_opts(options).find(|info| info.id == program).expect("a program");

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Mutex;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fanin_testing::{wait_for, wait_until};
 use libbpf_rs::query::{LinkInfo, LinkInfoIter, LinkTypeInfo};
@@ -584,5 +584,221 @@ fn grants_end_at_their_deadline() {
         assert_eq!(status[0]["counted"]["lowered"], 0, "{status}");
         assert!(says(&["unload"]).contains("unloaded grants"));
         refuses(&["load", "gss", "--for", "1m"], 2, "--canary");
+    });
+}
+
+/// Bytes that the client's device has received, and when that was.
+#[expect(clippy::disallowed_methods, reason = "a rate is of wall-clock time")]
+fn received() -> (Instant, u64) {
+    let mut cat = Command::new("cat");
+    cat.arg("/proc/net/dev");
+    let output = within("c", cat).output().expect("counters");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix("eth0:")).expect("the device");
+    (Instant::now(), line.split_whitespace().next().expect("a counter").parse().expect("a number"))
+}
+
+/// Packets that the router's port to the client has dropped.
+fn drops() -> u64 {
+    let mut show = Command::new("tc");
+    show.args(["-s", "-j", "qdisc", "show", "dev", "toc"]);
+    let found: Value = serde_json::from_slice(&within("r", show).output().expect("tc").stdout).expect("JSON");
+    found.as_array().expect("queues").iter().map(|queue| queue["drops"].as_u64().expect("a count")).sum()
+}
+
+/// Eight clients in a cgroup, each with one long response.
+fn clients_in(machine: &Machine) -> Killed {
+    let join = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", machine.cgroup.display());
+    let mut client = Command::new("sh");
+    let ask = within("c", traffic(&["ask", "10.7.1.2:5000", "1", "8"]));
+    client.args(["-c", &join, "sh"]).arg(ask.get_program()).args(ask.get_args());
+    Killed(client.stdout(Stdio::null()).spawn().expect("clients"))
+}
+
+/// Arguments that load a limit of a cgroup.
+fn limits<'a>(cgroup: &'a str, limit: &'a str) -> [&'a str; 8] {
+    ["load", "grants", "--device", "eth0", "--cgroup", cgroup, "--limit", limit]
+}
+
+/// Limits and cgroups that are refused.
+fn refuses_limits(cgroup: &str) {
+    for (limit, why) in [
+        ("0", "100kbit/s"),
+        ("20MB/s", "bit/s with k, M or G"),
+        ("20Gbit/s", "--limit of 20000 Mbit/s is above the rate of eth0, 10000 Mbit/s"),
+    ] {
+        let output = kernel_in_c(&limits(cgroup, limit));
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && error.contains(why), "{limit}: {error}");
+    }
+    let output = kernel_in_c(&limits("no/such.slice", "20M"));
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && error.contains("no such cgroup"), "{error}");
+}
+
+#[test]
+fn a_cgroup_receives_its_limit_from_the_first_second() {
+    const LIMIT: f64 = 20e6;
+    on_a_machine("limit", |machine| {
+        builds_network();
+        let cgroup = machine.cgroup.to_str().expect("a path");
+        refuses_limits(cgroup);
+        assert_eq!(kernel_in_c(&limits(cgroup, "20Mbit/s")).status.code(), Some(0));
+        let status = String::from_utf8(kernel_in_c(&["status"]).stdout).expect("text");
+        assert!(status.contains("(eth0), limited to 20 Mbit/s"), "{status}");
+        let again = kernel_in_c(&limits(cgroup, "10Mbit/s"));
+        assert_eq!(again.status.code(), Some(2), "one limit a device");
+
+        let server = Killed(within("s", traffic(&["serve", "10.7.1.2:5000", "100000000"])).spawn().expect("a server"));
+        wait_until("the server listens", || {
+            let mut list = Command::new("ss");
+            list.args(["-ltnH"]);
+            String::from_utf8_lossy(&within("s", list).output().expect("ss").stdout).contains(":5000")
+        });
+        let before = received();
+        let clients = clients_in(machine);
+        wait_until("data", || received().1 > before.1 + 5_000);
+        let mut last = received();
+        for second in 1..=4 {
+            thread::sleep(Duration::from_secs(1));
+            let now = received();
+            let rate = (now.1 - last.1) as f64 * 8.0 / (now.0 - last.0).as_secs_f64();
+            assert!((0.95 * LIMIT..=1.05 * LIMIT).contains(&rate), "{rate} bit/s in second {second}");
+            last = now;
+        }
+        assert_eq!(drops(), 0);
+        let status: Value = serde_json::from_slice(&kernel_in_c(&["status", "--json"]).stdout).expect("JSON");
+        let counted = &status[0]["counted"];
+        assert_eq!(
+            (&counted["limit"], &counted["failed"], &counted["stalls"]),
+            (&20_000_000.into(), &0.into(), &0.into())
+        );
+        drop(clients);
+
+        // Programs elsewhere are not limited: the port's rate is 100 Mbit/s.
+        let before = received();
+        let others = Killed(within("c", traffic(&["ask", "10.7.1.2:5000", "1", "8"])).spawn().expect("clients"));
+        wait_until("more than the limit", || {
+            let now = received();
+            (now.1 - before.1) as f64 * 8.0 > 2.0 * LIMIT * (now.0 - before.0).as_secs_f64()
+                && now.1 > before.1 + 5_000_000
+        });
+        drop(others);
+        assert!(kernel_in_c(&["unload"]).status.success());
+
+        // The same rate by the router's queue drops packets.
+        let dropped = drops();
+        let mut queue = Command::new("tc");
+        queue.args("qdisc replace dev toc root tbf rate 20mbit burst 32k latency 25ms".split(' '));
+        assert!(within("r", queue).status().expect("tc").success());
+        let clients = clients_in(machine);
+        wait_until("drops", || drops() != dropped && drops() > 0);
+        drop((clients, server));
+    });
+}
+
+#[test]
+fn grants_end_with_their_network_namespace() {
+    on_a_machine("deleted", |_| {
+        builds_network();
+        let load = ["load", "grants", "--device", "eth0"];
+        assert!(kernel_in_c(&load).status.success());
+        assert_eq!(fs::read_dir("/sys/fs/bpf/fanin").expect("pins").count(), 4);
+        ip(&["netns", "del", "c"]);
+        wait_until("no pin is left", || fs::read_dir("/sys/fs/bpf/fanin").map_or(0, Iterator::count) == 0);
+        // The router's device ends with its peer in the namespace.
+        wait_until("the namespace ends", || {
+            let show = Command::new("ip").args(["-n", "r", "link", "show", "toc"]).output();
+            !show.expect("ip").status.success()
+        });
+    });
+}
+
+/// A node's API server, as far as `limit-pods` uses it, in place of `curl`; and a pod's cgroup.
+struct Node {
+    folder: tempfile::TempDir,
+    cgroup: PathBuf,
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.cgroup);
+    }
+}
+
+impl Node {
+    fn new(machine: &Machine) -> Node {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("bin")).expect("a folder");
+        fs::write(path("bin/curl"), format!("#!/bin/sh\ncat {}\n", path("pods.json").display())).expect("a program");
+        std::os::unix::fs::symlink(PROGRAM, path("bin/fanin-kernel")).expect("a link");
+        fs::set_permissions(path("bin/curl"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
+        fs::write(path("token"), "secret").expect("a token");
+        let cgroup = machine.cgroup.join("kubepods-burstable-pod0a1b_2c.slice");
+        fs::create_dir(&cgroup).expect("a cgroup");
+        Node { folder, cgroup }
+    }
+
+    /// The node's pods have this annotation, and `limit-pods` looks at them; returns the status in the pod's network.
+    fn looks(&self, machine: &Machine, annotations: &str) -> String {
+        let pod = |uid: &str, host: bool, annotations: &str| {
+            format!(
+                r#"{{"metadata": {{"uid": "{uid}", "annotations": {annotations}}}, "spec": {{"hostNetwork": {host}}}, "status": {{"phase": "Running"}}}}"#
+            )
+        };
+        let others = [pod("7-7", false, "null"), pod("8-8", true, r#"{"kubernetes.io/ingress-bandwidth": "1M"}"#)];
+        let pods = format!(r#"{{"items": [{}, {}]}}"#, pod("0a1b-2c", false, annotations), others.join(", "));
+        fs::write(self.folder.path().join("pods.json"), pods).expect("a list");
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packaging/kubernetes/limit-pods");
+        let run = format!("PATH={}/bin:$PATH exec \"$@\"", self.folder.path().display());
+        let mut command = Command::new("sh");
+        command.args(["-c", &run, "sh"]).arg(program).arg("--once").env("CGROUPS", &machine.cgroup);
+        command.env("ACCOUNT", self.folder.path()).env("STATE", self.folder.path().join("state"));
+        command.envs([
+            ("NODE_NAME", "here"),
+            ("KUBERNETES_SERVICE_HOST", "10.0.0.1"),
+            ("KUBERNETES_SERVICE_PORT", "443"),
+        ]);
+        let output = command.output().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(kernel_in_c(&["status"]).stdout).expect("text")
+    }
+}
+
+#[test]
+fn pods_are_limited_by_their_annotation() {
+    if Command::new("jq").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no jq");
+        return;
+    }
+    on_a_machine("pods", |machine| {
+        builds_network();
+        let node = Node::new(machine);
+        let mut pod = Command::new("sleep");
+        pod.arg("600");
+        let pod = Killed(within("c", pod).spawn().expect("a pod's process"));
+        // `ip netns exec` has become the program once it is in the namespace.
+        wait_until("the pod's network", || {
+            let link = |process: &str| fs::read_link(format!("/proc/{process}/ns/net")).expect("a namespace");
+            link(&pod.0.id().to_string()) != link("thread-self")
+        });
+        fs::write(node.cgroup.join("cgroup.procs"), pod.0.id().to_string()).expect("it joins");
+        let limited = |rate: &str| format!(r#"{{"kubernetes.io/ingress-bandwidth": "{rate}"}}"#);
+        assert_eq!(node.looks(machine, "{}"), "nothing is loaded\n");
+        for (rate, says) in
+            [("20M", "limited to 20 Mbit/s"), ("20M", "limited to 20 Mbit/s"), ("1.5M", "limited to 1.5 Mbit/s")]
+        {
+            let status = node.looks(machine, &limited(rate));
+            assert!(status.contains(says), "{status}");
+        }
+        let status = node.looks(machine, &limited("fast"));
+        assert!(status.starts_with("nothing is loaded"), "{status}");
+        assert!(node.looks(machine, &limited("1.5M")).contains("limited to 1.5 Mbit/s"), "it is limited again");
+        assert_eq!(node.looks(machine, "null"), "nothing is loaded\n");
+        drop(pod);
+        wait_until("its cgroup is empty", || {
+            fs::read_to_string(node.cgroup.join("cgroup.procs")).is_ok_and(|text| text.is_empty())
+        });
     });
 }

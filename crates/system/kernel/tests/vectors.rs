@@ -182,10 +182,13 @@ fn the_kernel_grants_as_the_vectors_say() {
     for case in vectors["cases"].as_array().expect("cases") {
         let (settings, start) = (&case["settings"], &case["start"]);
         let mss = whole(&settings["mss"]);
-        let unit =
-            if settings["rate"].as_str().is_some_and(|rate| rate.ends_with("Mbit/s")) { 125_000 } else { 125_000_000 };
-        let rate = amount(&settings["rate"], 1) * unit;
-        let words = [rate, amount(&settings["queue"], 16_384), amount(&settings["idle"], 10) * 1_000_000];
+        let rate = |key: &str, default| {
+            let unit =
+                if settings[key].as_str().is_some_and(|rate| rate.ends_with("Mbit/s")) { 125_000 } else { 125_000_000 };
+            amount(&settings[key], default) * unit
+        };
+        let (queue, idle_ns) = (amount(&settings["queue"], 16_384), amount(&settings["idle"], 10) * 1_000_000);
+        let words = [rate("rate", 1), queue, idle_ns, rate("limit", 0)];
         let turn = settings["turn"].as_u64().unwrap_or(1) as u32;
         let replayer = GrantReplayer::load(words, mss, turn).expect("the kernel loads it");
         let first = start["first"].as_u64().unwrap_or(1) as u32;

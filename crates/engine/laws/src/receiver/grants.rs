@@ -17,9 +17,14 @@
 //!          after that.
 //!          At rest, a connection whose peer speaks unasked keeps one MSS; others do while resting credit is within `queue`. A
 //!          connection that has only small responses is left alone, with one MSS. A probe of a closed window is granted one MSS at once.
+//!          With a limit L below the rate, L replaces the rate in P, and every advance of an edge is paid for at L: a grant takes at most
+//!          (now - paid) L, where `paid` is the time by which L has paid for all before, and at least now - max(idle, 2 turns / L). Credit of
+//!          a connection that closes is paid back. A connection whose segment is not paid for waits for its turn, whatever its state. A timer
+//!          gives turns once one is paid for, 200 us after it last did; B has L 400 us more, as far as M allows. The idle link's timer
+//!          counts from the time at which a turn was paid for.
 //! Units:   bytes; sequence numbers of 32 bits; times in picoseconds.
 //! Owns:    each connection's highest byte, edges granted and announced, its state, least RTT and last two sizes of responses; the queue
-//!          of turns and its timer; credit and number of connections of this period and the last one, of `idle` each. Older credit counts
+//!          of turns and its timer; the time by which the limit has paid; credit and number of connections of this period and the last one, of `idle` each. Older credit counts
 //!          for nothing.
 //! Departs: nowhere.
 //! Checked: vectors/grants.json; tests/trajectories/grants.txt; tests/liveness.rs, all orders of arrivals of four connections.
@@ -27,7 +32,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use fanin_units::{Bytes, Rate, Time};
+use fanin_units::{Bytes, Rate, SendRate, Share, Time};
 
 use crate::settings::params;
 
@@ -43,6 +48,8 @@ params! {
         /// Segments of a turn. With two, a receiver that delays ACKs acknowledges each turn at once, as Linux has to.
         #[range(1..=64)]
         turn: u32 = 1,
+        /// Payload a second that the host grants in all: a limit below its link's rate, which no port has to enforce by drops.
+        limit: SendRate = SendRate::Share(Share::of(1, 1)),
     }
 }
 
@@ -122,6 +129,11 @@ fn ahead(of: u32, behind: u32) -> u32 {
     (of.wrapping_sub(behind) as i32).max(0) as u32
 }
 
+/// Time in which a rate in bytes a second carries this many bytes.
+fn time_of(bytes: u64, rate: u64) -> Time {
+    Time(u64::try_from(u128::from(bytes) * SECOND / u128::from(rate.max(1))).unwrap_or(u64::MAX))
+}
+
 /// Connections that receive, their credit, and that of connections at rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sum {
@@ -160,6 +172,13 @@ pub struct Host {
     idle: Time,
     /// Bytes of a turn.
     turn: u32,
+    /// Whether `rate` is a limit; the time by which it has paid for all grants, and how far that lags behind the present at most.
+    is_limited: bool,
+    paid: Time,
+    depth: Time,
+    /// Whether a connection waits because its grant is not paid for, and when the timer last gave turns for that reason.
+    unpaid: bool,
+    turned: Time,
     /// Number and start of the period.
     period: u32,
     began: Time,
@@ -189,12 +208,19 @@ pub struct Host {
 impl Host {
     /// A host on a link of this rate.
     pub fn new(params: &Params, rate: Rate, mss: u32) -> Host {
+        let (limit, turn) = (params.limit.on(rate).0, params.turn.saturating_mul(mss));
+        let limited = limit.min(rate.0) / 8;
         Host {
             mss,
-            rate: rate.0 / 8,
+            rate: limited,
             queue: params.queue.0,
             idle: params.idle,
-            turn: params.turn.saturating_mul(mss),
+            turn,
+            is_limited: limit < rate.0,
+            paid: Time::ZERO,
+            depth: params.idle.max(time_of(u64::from(turn) * 2, limited)),
+            unpaid: false,
+            turned: Time::ZERO,
             period: 2,
             began: Time::ZERO,
             sums: [Sum::default(); 2],
@@ -243,7 +269,12 @@ impl Host {
     pub fn close(&mut self, place: u32) {
         self.finish(place);
         self.connections[place as usize].in_doubt = false;
-        self.set(place, |connection| (connection.state, connection.waits) = (State::Closed, false));
+        if self.is_limited {
+            self.paid = Time(self.paid.0.saturating_sub(time_of(self.credit(place).into(), self.rate).0));
+        }
+        self.set(place, |connection| {
+            (connection.state, connection.waits, connection.edge) = (State::Closed, false, connection.high);
+        });
     }
 
     /// A response has ended, at the latest with the next request.
@@ -320,7 +351,39 @@ impl Host {
     /// The time to call `expire`, unless something happens before: a connection waits, and the link is idle until then.
     pub fn deadline(&self) -> Time {
         let nobody = self.turns.is_empty() && self.doubts.is_empty();
-        if nobody { Time::NEVER } else { self.quiet.saturating_add(self.pause()) }
+        if nobody { Time::NEVER } else { self.idle_deadline().min(self.paid_deadline()) }
+    }
+
+    /// When the link has been idle for long enough.
+    fn idle_deadline(&self) -> Time {
+        self.quiet.max(self.paid_at(self.turn)).saturating_add(self.pause())
+    }
+
+    /// When those who wait for the limit get turns.
+    fn paid_deadline(&self) -> Time {
+        let turned = self.turned.saturating_add(LEAST_PAUSE);
+        if self.unpaid { turned.max(self.paid_at(self.turn)) } else { Time::NEVER }
+    }
+
+    /// When the limit has paid for this many bytes.
+    fn paid_at(&self, bytes: u32) -> Time {
+        if self.is_limited { self.paid.saturating_add(time_of(bytes.into(), self.rate)) } else { Time::ZERO }
+    }
+
+    /// Bytes that the limit has paid for, and nobody has been granted.
+    fn allowance(&self) -> u64 {
+        match self.is_limited {
+            true => self.carried(self.now.since(self.paid).min(self.depth)),
+            false => MOST,
+        }
+    }
+
+    /// Pay for bytes by which an edge advances.
+    fn pay(&mut self, bytes: u32) {
+        if self.is_limited && bytes > 0 {
+            let earliest = Time(self.now.0.saturating_sub(self.depth.0));
+            self.paid = self.paid.max(earliest).saturating_add(time_of(bytes.into(), self.rate));
+        }
     }
 
     /// How long the link is idle before turns are given.
@@ -339,10 +402,19 @@ impl Host {
             return;
         }
         self.advance(now);
+        if now >= self.paid_deadline() {
+            (self.turned, self.unpaid) = (now, false);
+            return self.serve_turns(Cause::Data);
+        }
         self.expired = self.expired.saturating_add(1);
         self.quiet = now;
         let mut left = self.path(self.rtt).min(self.queue);
-        while let Some(place) = self.turns.pop_front().or_else(|| self.doubts.pop_front()) {
+        loop {
+            if self.allowance() < self.turn.into() {
+                self.unpaid = true;
+                return;
+            }
+            let Some(place) = self.turns.pop_front().or_else(|| self.doubts.pop_front()) else { return };
             let connection = &mut self.connections[place as usize];
             if !connection.waits && !core::mem::take(&mut connection.in_doubt) {
                 continue;
@@ -448,30 +520,47 @@ impl Host {
         }
         let rests = matches!(connection.state, State::Rests(_));
         self.connections[place as usize].unasked |= rests;
-        self.connections[place as usize].probed = true;
-        self.woken.push_back(place);
         self.keep_a_segment(place);
+        if self.credit(place) >= self.mss {
+            self.connections[place as usize].probed = true;
+            self.woken.push_back(place);
+        }
         self.serve_turns(Cause::Data);
     }
 
     /// A connection at rest keeps a segment if its peer may use it without a request, or if resting credit is small.
     fn keep_resting(&mut self, place: u32) {
         let connection = &self.connections[place as usize];
-        let fits = self.turns.is_empty() && self.resting() + u64::from(self.mss) <= self.queue;
+        let mss = u64::from(self.mss);
+        let fits = self.turns.is_empty() && self.resting() + mss <= self.queue && self.allowance() >= mss;
         if connection.unasked || fits {
             self.keep_a_segment(place);
         }
     }
 
-    /// Grant one segment if there is none.
+    /// Grant one segment if there is none, as soon as the limit has paid for it.
     fn keep_a_segment(&mut self, place: u32) {
         let mss = self.mss;
+        if self.credit(place) >= mss {
+            return;
+        }
+        if self.allowance() < mss.into() {
+            self.unpaid = true;
+            return self.wait(place);
+        }
         self.set(place, |connection| {
-            if connection.credit() < mss {
-                connection.edge = connection.high.wrapping_add(mss);
-                (connection.waits, connection.in_doubt) = (false, false);
-            }
+            connection.edge = connection.high.wrapping_add(mss);
+            (connection.waits, connection.in_doubt) = (false, false);
         });
+    }
+
+    /// Wait for a turn.
+    fn wait(&mut self, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        if !connection.waits {
+            connection.waits = true;
+            self.turns.push_back(place);
+        }
     }
 
     /// Grant to the queue's head as long as credit is left.
@@ -495,10 +584,8 @@ impl Host {
     /// Grant as far as `step` allows; a connection without a segment waits for its turn.
     fn serve(&mut self, place: u32, step: u32, cause: Cause) {
         let granted = self.turns.is_empty() && self.grant(place, step, cause);
-        let connection = &mut self.connections[place as usize];
-        if !granted && !connection.waits && connection.credit() < self.mss {
-            connection.waits = true;
-            self.turns.push_back(place);
+        if !granted && self.credit(place) < self.mss {
+            self.wait(place);
         }
     }
 
@@ -519,7 +606,9 @@ impl Host {
         let share = if cause == Cause::Request && self.expected(place) > 0 { MOST } else { share };
         let most = share.min(u64::from(credit) + u64::from(step)).min(wanted).max(least.into());
         let room = u64::from(credit) + limit.saturating_sub(used);
-        let bytes = most.min(room).min(MOST);
+        let paid = u64::from(credit) + self.allowance();
+        self.unpaid = paid < least.into();
+        let bytes = most.min(room).min(paid).min(MOST);
         let granted = (bytes - bytes % u64::from(self.mss)) as u32;
         if granted >= least && granted > credit {
             self.set(place, |connection| connection.edge = connection.high.wrapping_add(granted));
@@ -530,8 +619,12 @@ impl Host {
 
     /// Bytes that the link carries in a round trip; none if it is unknown.
     fn path(&self, rtt: Time) -> u64 {
-        let rtt = if rtt == Time::NEVER { Time::ZERO } else { rtt };
-        u64::try_from(u128::from(self.rate) * u128::from(rtt.0) / SECOND).map_or(MOST, |path| path.min(MOST))
+        self.carried(if rtt == Time::NEVER { Time::ZERO } else { rtt })
+    }
+
+    /// Bytes that the rate carries in a time.
+    fn carried(&self, time: Time) -> u64 {
+        u64::try_from(u128::from(self.rate) * u128::from(time.0) / SECOND).map_or(MOST, |bytes| bytes.min(MOST))
     }
 
     /// The bytes that connections share, and the limit of their credit.
@@ -540,7 +633,8 @@ impl Host {
         let path = self.path(if own == Time::NEVER { self.rtt } else { own });
         let turn = u64::from(self.turn);
         let most = path.max(2 * self.queue - self.queue / 8);
-        let budget = (path + self.queue).min(most).max(turn);
+        let timers = if self.is_limited { self.carried(LEAST_PAUSE.saturating_mul(2)) } else { 0 };
+        let budget = (path + self.queue + timers).min(most).max(turn);
         let whole = if alone { budget + ALONE * path } else { budget };
         let rest = match cause {
             Cause::Request => {
@@ -571,8 +665,10 @@ impl Host {
     /// Change a connection, and the sums with it.
     fn set(&mut self, place: u32, change: impl FnOnce(&mut Connection)) {
         self.count(place, false);
+        let before = self.edge(place);
         change(&mut self.connections[place as usize]);
         self.count(place, true);
+        self.pay(ahead(self.edge(place), before));
     }
 
     fn count(&mut self, place: u32, adds: bool) {

@@ -2,7 +2,7 @@
 
 use fanin_laws::receiver::grants;
 use fanin_laws::receiver::ictcp::{Connection, Host};
-use fanin_units::{Rate, Time};
+use fanin_units::{Rate, SendRate, Share, Time};
 use proptest::prelude::*;
 
 use crate::settings;
@@ -89,7 +89,8 @@ proptest! {
                 }
                 Event::Probe => {
                     arrives(&mut host, peer.next.wrapping_sub(1), 0);
-                    prop_assert!(host.credit(place) >= mss, "a probe is granted a segment");
+                    let waits = host.deadline() != Time::NEVER;
+                    prop_assert!(host.credit(place) >= mss || waits, "a probe is granted a segment, at once or by the timer");
                 }
                 Event::Announce => {
                     host.announce(place);
@@ -115,6 +116,50 @@ proptest! {
         (0..6).for_each(|place| host.close(place));
         prop_assert_eq!(host.outstanding(), (0, 0));
         prop_assert_eq!(host.waiting(), 0);
+    }
+
+    #[test]
+    fn grants_stay_within_their_limit(
+        events in events(),
+        (mss, turn, rate) in (64..9_000u32, 1..4u32, 1_000_000..400_000_000_000u64),
+        share in 1..99u32,
+    ) {
+        let limit = SendRate::Share(Share::of(share, 100));
+        let params = grants::Params { limit, turn, ..grants::Params::default() };
+        let mut host = grants::Host::new(&params, Rate(rate), mss);
+        (0..6).for_each(|place| host.open(place, 1, place < 4));
+        let depth = params.idle.max(limit.on(Rate(rate)).time_for(u64::from(2 * turn * mss)));
+        let (mut now, mut granted, mut next) = (depth, 0_u64, [1_u32; 6]);
+        let edges = |host: &grants::Host| [0, 1, 2, 3, 4, 5].map(|place| host.edge(place));
+        for (gap, place, _, event) in events {
+            now = now.saturating_add(Time(gap % 1_000_000_000_000));
+            let before = edges(&host);
+            match event {
+                Event::Request => host.send(now, place),
+                // Within the edge: beyond it, nothing limits a peer.
+                Event::Data(most) | Event::Stray(_, most) => {
+                    let payload = host.credit(place).min(most);
+                    let seq = next[place as usize];
+                    next[place as usize] = seq.wrapping_add(payload);
+                    host.receive(now, place, &grants::Arrival { seq, payload, rtt: Time::from_micros(50) });
+                }
+                Event::Probe => {
+                    let seq = next[place as usize].wrapping_sub(1);
+                    host.receive(now, place, &grants::Arrival { seq, payload: 0, rtt: Time::ZERO });
+                }
+                Event::Announce => host.expire(now),
+                Event::Reopen(opens) => {
+                    granted -= u64::from(host.credit(place));
+                    host.close(place);
+                    host.open(place, next[place as usize], opens);
+                }
+            }
+            while host.next_woken().is_some_and(|woken| { host.announce(woken); true }) {}
+            granted += before.iter().zip(edges(&host)).map(|(old, new)| u64::from(ahead(new, *old))).sum::<u64>();
+            let most = u128::from(limit.on(Rate(rate)).0 / 8) * u128::from(now.0) / 1_000_000_000_000;
+            // One byte for each time that is rounded down.
+            prop_assert!(u128::from(granted) <= most + 300, "{granted} of {most} B");
+        }
     }
 
     #[test]

@@ -79,6 +79,9 @@ pub struct LoadArguments {
     /// Bytes that may wait at the switch's port to this host: at most half of its buffer
     #[arg(long, value_name = "BYTES", requires = "device", default_value_t = 16_384, value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
     pub queue: u64,
+    /// Rate at which the host receives at most, such as 200Mbit/s or 1.5G, with frames' headers [default: the link's rate]
+    #[arg(long, value_name = "200Mbit/s", requires = "device", conflicts_with = "canary", value_parser = limit)]
+    pub limit: Option<u64>,
     /// Segments of a turn: 2, or 1 if the route to the senders has `quickack 1`
     #[arg(long, value_name = "N", requires = "device", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub turn: u32,
@@ -209,6 +212,10 @@ pub struct Port {
     pub bytes: u32,
 }
 
+/// Limits of granted windows, bit/s: a segment in 121 ms, and the fastest link.
+const LEAST_LIMIT: f64 = 1e5;
+const MOST_LIMIT: f64 = 1.6e12;
+
 /// Extensions of a congestion control.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Extension {
@@ -286,6 +293,28 @@ fn collector(text: &str) -> Result<Uri, String> {
     collector::url(text).ok_or_else(|| "use http://host:port, such as http://127.0.0.1:4318".to_string())
 }
 
+/// A rate in bit/s: a number with a prefix, as Kubernetes' annotations have it, and with or without `bit/s`.
+fn limit(text: &str) -> Result<u64, String> {
+    let number = text.trim().trim_end_matches("bit/s").trim_end();
+    let end = number.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(number.len());
+    let unit = match number[end..].trim_start() {
+        "" => 1.0,
+        "k" | "K" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        "T" => 1e12,
+        "Ki" => 1_024.0,
+        "Mi" => 1_048_576.0,
+        "Gi" => 1_073_741_824.0,
+        _ => return Err("use a number of bit/s with k, M or G, such as 200Mbit/s or 1.5G".into()),
+    };
+    let bits = number[..end].parse::<f64>().map_err(|_| "use a number, such as 200Mbit/s".to_string())? * unit;
+    match (LEAST_LIMIT..=MOST_LIMIT).contains(&bits) {
+        true => Ok(bits as u64),
+        false => Err("use 100kbit/s to 1600Gbit/s".into()),
+    }
+}
+
 fn share(text: &str) -> Result<f64, String> {
     let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     let within = percent.filter(|percent| (1.0..=99.0).contains(percent));
@@ -324,6 +353,18 @@ mod tests {
         assert_eq!((found.device.as_str(), found.constants.turn, found.constants.segment), ("l3", 2, 1_448));
         for text in ["l3:1:1:1:1:1", "/a:l3:1:1:1:0:1448", "/a:l3:x:1:1:1:1448", "/a:l3:1:1:1:1:70000"] {
             assert!(granting(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn limits_are_rates_with_a_prefix() {
+        let right = ["200Mbit/s", "200 Mbit/s", "1.5G", "100k", "100000", "1Mi", "1600Gbit/s"];
+        let bits = [200_000_000, 200_000_000, 1_500_000_000, 100_000, 100_000, 1_048_576, 1_600_000_000_000];
+        assert_eq!(right.map(|text| limit(text).unwrap()), bits);
+        for text in
+            ["", "0", "0Mbit/s", "99k", "-1M", "M", "1.2.3M", "1 m", "2000G", "10MB/s", "1e9", "NaN", "inf", "١M"]
+        {
+            assert!(limit(text).is_err(), "{text}");
         }
     }
 

@@ -7,7 +7,7 @@ use super::loaded::LoadedControl;
 use crate::canary::{Ended, Options, Report};
 use crate::cgroup::Cgroup;
 use crate::control::Control;
-use crate::grants::{CONNECTIONS, Counted};
+use crate::grants::{self, CONNECTIONS, Counted};
 use crate::list;
 use crate::prediction::{Predicted, Prediction};
 use crate::requirements::Requirement;
@@ -15,22 +15,30 @@ use crate::resident::MOST_TROUBLES;
 use crate::trial::{Difference, Figures, Verdict};
 
 /// Loaded grants, and how to verify and undo them.
-pub fn grants_loaded(device: &str, cgroup: Option<&Cgroup>, acts: Option<Duration>) -> String {
+pub fn grants_loaded(options: &grants::Options, cgroup: Option<&Cgroup>, acts: Option<Duration>) -> String {
+    let device = &options.device;
+    let limit = options.limit.map(|bits| format!(" They receive {} at most.", rate(bits))).unwrap_or_default();
     let whose = cgroup.map_or("every program".into(), |cgroup| cgroup.path.display().to_string());
     let until = acts.map(|acts| format!(" It grants nothing after {} s.", acts.as_secs())).unwrap_or_default();
     format!(
-        "grants is loaded at {device} for new connections of {whose}, until `fanin kernel unload` or the next boot.{until}\n\
+        "grants is loaded at {device} for new connections of {whose}, until `fanin kernel unload` or the next boot.{limit}{until}\n\
          A process stays, without which nothing is granted. It unloads grants after more than {MOST_TROUBLES} window probes, or waits of \
          20 ms on an idle link, in 10 s.\n\
          Verify: fanin kernel status\nUndo:   fanin kernel unload grants\n"
     )
 }
 
+/// A rate in bit/s.
+fn rate(bits: u64) -> String {
+    format!("{} Mbit/s", bits as f64 / 1e6)
+}
+
 pub fn grants_status(devices: &[Counted]) -> String {
     let mut text = String::new();
     for one in devices {
         let name = one.name.as_deref().unwrap_or("of another network namespace");
-        let _ = writeln!(text, "grants: network device {} ({name})", one.device);
+        let limit = one.limit.map(|bits| format!(", limited to {}", rate(bits))).unwrap_or_default();
+        let _ = writeln!(text, "grants: network device {} ({name}){limit}", one.device);
         let _ = writeln!(
             text,
             "  windows lowered: {}, ACKs made: {}, refused: {}; connections that wait: {}",
