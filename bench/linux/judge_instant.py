@@ -73,7 +73,8 @@ def fanin(point, seeds, sets, variants):
     rows = [run(point, seeds, sets + more) for more in (variants_of(point).values() if variants else [[]])]
     return {
         "goodput": statistics.mean(row["goodput_mbps"]["mean"] for row in rows), "allowed": rows[0]["allowed_mbps"],
-        "p99": statistics.median([row["qct_ms"]["p99"] for row in rows if row["qct_ms"]["p99"] is not None] or [None])}
+        "p99": statistics.median([row["qct_ms"]["p99"] for row in rows if row["qct_ms"]["p99"] is not None] or [None]),
+        "range": rows[0].get("goodput_range_mbps")}
 
 
 def verdict(goodput, allowed):
@@ -96,7 +97,7 @@ def judge(point, row):
     region = {("sustains",): "below", ("collapses",): "past"}.get(tuple(sorted(set(verdicts))), "at")
     mine = row["goodput"]
     return {
-        "region": region, "span": spans["goodput_mbps"], "mean": statistics.mean(run["goodput_mbps"] for run in runs), "fanin": mine, "p99_span": spans["p99_round_ms"], "p99": row["p99"],
+        "region": region, "range": row["range"], "runs": [run["goodput_mbps"] for run in runs], "span": spans["goodput_mbps"], "mean": statistics.mean(run["goodput_mbps"] for run in runs), "fanin": mine, "p99_span": spans["p99_round_ms"], "p99": row["p99"],
         "goodput_off": off(mine, spans["goodput_mbps"], 0.15), "p99_off": off(row["p99"], spans["p99_round_ms"], 0.3),
         "verdict": verdict(mine, row["allowed"]), "right": verdict(mine, row["allowed"]) in verdicts, "verdicts": sorted(set(verdicts))}
 
@@ -154,6 +155,20 @@ def show_factors(judged):
         print(f"{region}: goodput within a factor of {half:.2f} of the kernel's mean at half of the points, of {most:.2f} at nine of ten")
 
 
+def show_coverage(judged):
+    """Prints how many of the kernel's runs are in fanin's range of single runs (wanted: four of five), and how wide it is beside the kernel's."""
+    for region in REGIONS:
+        found = [one for _, one in judged if one["region"] == region and one["range"]]
+        runs = [(run, one["range"]) for one in found for run in one["runs"]]
+        if not runs:
+            continue
+        inside = sum(low["p10"] <= run <= low["p90"] for run, low in runs)
+        widths = [one["range"]["p90"] / max(one["range"]["p10"], 1e-3) for one in found]
+        theirs = [max(one["runs"]) / max(min(one["runs"]), 1e-3) for one in found]
+        print(f"{region}: {inside} of {len(runs)} runs of the kernel ({inside / len(runs):.0%}) in fanin's range of four of five; it spans a factor of "
+              f"{statistics.median(widths):.2f} in the median, the kernel's runs one of {statistics.median(theirs):.2f}")
+
+
 def show_worst(judged, count):
     """The points that are furthest off."""
     worst = sorted(judged, key=lambda pair: -abs(math.log(max(1e-3, 1 + pair[1]["goodput_off"]))))
@@ -175,6 +190,7 @@ def main():
     judged = judge_all(given.seeds, given.set, given.variants)
     show(judged)
     show_factors(judged)
+    show_coverage(judged)
     if given.worst:
         print("\nfurthest off, Mbit/s:")
         show_worst(judged, given.worst)

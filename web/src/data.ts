@@ -238,6 +238,15 @@ export type Phases = { scheme: string,
   /** The sweep point, in words. */
   at: string, seed: number, chart: DrawnChart, };
 
+/** The range that holds four of five single values: how far one run may be from the mean. */
+export type Range = {
+  /** The 10th percentile. */
+  p10: number,
+  /** The median. */
+  p50: number,
+  /** The 90th percentile. */
+  p90: number, };
+
 /** A row per rank, a column per slice of the run. */
 export type RankChart = { scheme: string,
   /** The sweep point, in words. */
@@ -338,6 +347,9 @@ export type ReportRow = {
   measured_ms: number,
   /** Payload delivered in order per measured time: mean over seeds, with a 95 % CI between zero and line rate. */
   goodput_mbps: Interval,
+  /** Goodput of single runs: with another seed, four of five are expected between the 10th and the 90th percentile. Absent for fewer
+   * than five seeds. */
+  goodput_range_mbps: Range | null,
   /** Whether results differ between seeds; absent for one seed. */
   seeds_differ: boolean | null,
   /** Whether requests start at times of their own, however long others take, so that goodput is the offered load. */

@@ -256,7 +256,9 @@ impl Endpoint {
         if let Some(HeaderOptions { echoed, .. }) = &beside.notes {
             self.tcb.law.allot(echoed);
         }
-        self.loss.on_ack(&mut self.tcb, call, segment, beside.sack);
+        if !self.loss.on_ack(&mut self.tcb, call, segment, beside.sack) {
+            return Progress::NONE;
+        }
         self.tcb.rcv.keep_note(beside.notes);
         self.tcb.receive(call, segment)
     }

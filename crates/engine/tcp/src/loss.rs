@@ -36,13 +36,13 @@ impl Loss {
         }
     }
 
-    /// Process a segment's acknowledgement, and send as it allows.
+    /// Process a segment's acknowledgement, and send as it allows. Returns false if it acknowledges data that was never sent: the
+    /// segment is dropped (RFC 9293, section 3.10.7.4; as in Linux without an answer, tcp_ack()).
     #[inline(always)]
-    pub fn on_ack(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, segment: &Segment, sack: &[Block]) {
+    pub fn on_ack(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, segment: &Segment, sack: &[Block]) -> bool {
         let ack = tcb.ack_of(segment);
         if ack > tcb.snd.high {
-            // Acknowledges data that was never sent (RFC 9293, section 3.10.7.4).
-            return;
+            return false;
         }
         // An old acknowledgement has an old window.
         let (current, before) = (ack >= tcb.snd.una, tcb.snd.rwnd);
@@ -53,6 +53,7 @@ impl Loss {
             Loss::Counts(counts) => counts.on_ack(tcb, call, segment, sack, ack),
             Loss::Rack(rack) => rack.on_ack(tcb, call, segment, sack, current && segment.window > before),
         }
+        true
     }
 
     /// The sender's timer fired.

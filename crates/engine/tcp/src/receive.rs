@@ -94,7 +94,8 @@ impl Tcb {
         }
         let moved = before != (self.rcv.nxt, self.rcv.closed);
         let closes = self.rcv.closed && !before.1;
-        if closes && block.end == block.start && self.answers_close(call) {
+        // Before the first data Linux has no delay for it yet (tcp_send_delayed_ack(): ato is zero).
+        if closes && block.end == block.start && before.0 > 1 && self.answers_close(call) {
             self.rcv.answers = true;
             self.acknowledge_later(call);
         } else if !call.params.ack_compression || moved || old.end > old.start || !self.waits_with_others(call) {

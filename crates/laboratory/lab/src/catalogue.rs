@@ -3,7 +3,7 @@
 
 use fanin_tables::{Column, ColumnType};
 
-use crate::stats::Interval;
+use crate::stats::{Interval, Range};
 
 /// First columns of every table of a run. The rows of a point begin with the first two.
 pub const OF_A_RUN: [Column; 3] = [
@@ -209,6 +209,22 @@ impl Shaped for Interval {
     }
     fn values(&self) -> Vec<Value> {
         [self.mean, self.lo, self.hi].map(|end| Value::Real(Some(end))).into()
+    }
+    fn absent() -> Vec<Value> {
+        vec![Value::Real(None); 3]
+    }
+}
+
+impl Shaped for Range {
+    fn parts(of: &Figure) -> Vec<Part> {
+        vec![
+            of.marked("p10", format!("{} The 10th percentile.", of.doc)),
+            of.marked("p50", "Median of these.".into()),
+            of.marked("p90", "90th percentile of these.".into()),
+        ]
+    }
+    fn values(&self) -> Vec<Value> {
+        [self.p10, self.p50, self.p90].map(|value| Value::Real(Some(value))).into()
     }
     fn absent() -> Vec<Value> {
         vec![Value::Real(None); 3]

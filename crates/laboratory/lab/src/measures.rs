@@ -20,7 +20,7 @@ use crate::ranks::{Ranks, ranks};
 use crate::slowdown::{Slowdown, slowdowns};
 use crate::slowest::{Slowest, cold, slowest};
 use crate::spread::{Spread, spread_with_open, workload_fcts};
-use crate::stats::{self, Interval, six_digits};
+use crate::stats::{self, Interval, Range, six_digits};
 use crate::tiers::{Tier, tiers};
 use crate::upper_bound::{UpperBound, allowed, ideal_mbps, mean_burst};
 
@@ -54,6 +54,10 @@ impl<'a> PointRuns<'a> {
     fn goodput(&self) -> Option<Interval> {
         let goodputs: Vec<f64> = self.runs.iter().map(|run| run.goodput_mbps()).collect();
         stats::bounded_interval(&goodputs, self.settings.line_rate() as f64 / 1e6).map(Interval::six_digits)
+    }
+
+    fn goodput_range(&self) -> Option<Range> {
+        stats::range(&self.runs.iter().map(|run| run.goodput_mbps()).collect::<Vec<_>>())
     }
 
     fn least(&self) -> Option<Least> {
@@ -156,6 +160,9 @@ measures! {
         measured_ms: f64, "ms" = six_digits(p.mean(|t| t.measured_ps) / 1e9);
         /// Payload delivered in order per measured time: mean over seeds, with a 95 % CI between zero and line rate.
         goodput_mbps: Interval, "Mbit/s" = p.goodput()?;
+        /// Goodput of single runs: with another seed, four of five are expected between the 10th and the 90th percentile. Absent for fewer
+        /// than five seeds.
+        goodput_range_mbps: Option<Range>, "Mbit/s" as "goodput of runs, Mbit/s" = p.goodput_range();
         /// Whether results differ between seeds; absent for one seed.
         seeds_differ: Option<bool>, "flag" in Json =
             (p.runs.len() > 1).then(|| p.runs.iter().any(|run| !same_results(run, p.runs[0])));

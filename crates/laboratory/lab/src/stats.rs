@@ -20,6 +20,18 @@ impl Interval {
     }
 }
 
+/// The range that holds four of five single values: how far one run may be from the mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Range {
+    /// The 10th percentile.
+    pub p10: f64,
+    /// The median.
+    pub p50: f64,
+    /// The 90th percentile.
+    pub p90: f64,
+}
+
 /// Mean and exact percentiles of pooled values, in their unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Percentiles {
@@ -40,6 +52,23 @@ pub struct Percentiles {
 /// The arithmetic mean, or `None` without values.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The range of single values, for five or more: percentiles at (n + 1) p, between the least and the largest value, so that of
+/// further values four of five are expected inside.
+pub fn range(values: &[f64]) -> Option<Range> {
+    if values.len() < 5 {
+        return None;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let at = |share: f64| {
+        let place = ((sorted.len() + 1) as f64 * share - 1.0).clamp(0.0, (sorted.len() - 1) as f64);
+        let (below, part) = (place as usize, place - libm::floor(place));
+        let above = (below + 1).min(sorted.len() - 1);
+        six_digits(sorted[below] + part * (sorted[above] - sorted[below]))
+    };
+    Some(Range { p10: at(0.1), p50: at(0.5), p90: at(0.9) })
 }
 
 /// The mean with its 95 % t interval over independent values; a single value three times. `None` without values.
@@ -263,6 +292,16 @@ pub fn six_digits(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn range_holds_four_of_five() {
+        let counted = |n: u32| range(&(1..=n).rev().map(f64::from).collect::<Vec<_>>());
+        assert_eq!(counted(4), None);
+        // At (n + 1) p: the 2nd, the 10th and the 18th of 19; of nine the ends, and of five no further.
+        assert_eq!(counted(19), Some(Range { p10: 2.0, p50: 10.0, p90: 18.0 }));
+        assert_eq!(counted(9), Some(Range { p10: 1.0, p50: 5.0, p90: 9.0 }));
+        assert_eq!(counted(5), Some(Range { p10: 1.0, p50: 3.0, p90: 5.0 }));
+    }
 
     #[test]
     fn the_t_quantile_agrees_with_printed_tables() {

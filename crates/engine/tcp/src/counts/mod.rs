@@ -6,6 +6,7 @@ mod phase;
 mod recovery;
 mod scoreboard;
 
+use fanin_laws::sender::Ack;
 use fanin_transport::Block;
 use fanin_units::Time;
 
@@ -95,6 +96,8 @@ impl Counts {
     fn on_new_ack(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, segment: &Segment, ack: u64, sacked: i64) {
         let facts = tcb.advance(call, segment, ack);
         let acked = u64::from(facts.acked);
+        // Segments that duplicates reported were counted then (tcp_remove_reno_sacks).
+        let reported = if call.params.byte_counting { self.dup_acks.saturating_mul(call.params.mss) } else { 0 };
         if self.gone > 0 {
             self.settle_pipe(tcb, call.params, facts.acked);
         }
@@ -106,7 +109,8 @@ impl Counts {
                 if facts.ece {
                     tcb.reduce_for_mark(call, tcb.snd.high - tcb.snd.una);
                 } else {
-                    tcb.grow(call.params, &facts);
+                    let acked = facts.acked.saturating_sub(reported).max(facts.acked.min(call.params.mss));
+                    tcb.grow(call.params, &Ack { acked, ..facts });
                 }
             }
             if self.gone > 0 {

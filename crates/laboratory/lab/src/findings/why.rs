@@ -68,7 +68,10 @@ pub(super) fn real_tcp(row: &SummaryRow, variant: &Variant) -> String {
     let changes = stack.changes_since().map_or(String::new(), |changes| {
         format!(". {changes}, which may change goodput by a factor of two: use \"linux\" for it")
     });
-    format!(" `tcp.profile` stands for {}{measured}{changes}.", stack.kernel())
+    let runs = row.goodput_range_mbps.filter(|range| range.p90 > 1.2 * range.p10).map_or(String::new(), |range| {
+        format!(" Of single runs, four of five have {} to {} Mbit/s.", three(range.p10), three(range.p90))
+    });
+    format!(" `tcp.profile` stands for {}{measured}{changes}.{runs}", stack.kernel())
 }
 
 /// The first point of a curve with drops, unless that is its first point.

@@ -217,7 +217,7 @@ impl Run<'_> {
             return;
         }
         match call.name.as_str() {
-            "write" | "send" | "sendto" | "sendmsg" | "writev" => {
+            "write" | "send" | "sendfile" | "sendto" | "sendmsg" | "writev" => {
                 let bytes = call.result as u64;
                 self.with(|endpoint, call| Transport::write(endpoint, call, bytes, Time::NEVER));
             }

@@ -10,7 +10,7 @@ use crate::drive;
 use crate::script::{Script, What};
 
 /// Words in a script that mean it is about something that the endpoint does not have.
-const ELSEWHERE: [(&str, &str); 9] = [
+const ELSEWHERE: [(&str, &str); 12] = [
     ("FASTOPEN", "fast open"),
     ("MSG_MORE", "MSG_MORE: no corking or Nagle's algorithm"),
     ("TCP_CORK", "TCP_CORK: no corking or Nagle's algorithm"),
@@ -20,6 +20,9 @@ const ELSEWHERE: [(&str, &str); 9] = [
     ("pfifo limit 0", "packets refused by the host's own queue"),
     ("ext_ack", "netlink"),
     ("MSG_ZEROCOPY", "zero copy"),
+    ("MSG_EOR", "MSG_EOR: records within a stream"),
+    ("tcp_mtu_probing", "probes of the path's MTU"),
+    ("tcp_fastopen", "fast open"),
 ];
 
 /// A script's verdict.
