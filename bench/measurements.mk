@@ -125,7 +125,7 @@ packetdrill: ## run packetdrill's scripts below SUITE against the endpoint: a ve
 packetdrill-kernel: ## compare the endpoint with this machine's kernel, segment by segment, over SEEDS (1..40) of random paths of each kind (root; minutes)
 	@scripts/setup.sh rust
 	@cargo build --quiet --release --locked --package fanin-assemble --example packetdrill
-	@python3 bench/packetdrill/kernel.py --seeds $(or $(SEEDS),1..40) $(if $(KINDS),--kinds $(KINDS)) $(if $(KEEP),--keep $(KEEP))
+	@python3 bench/packetdrill/kernel.py --seeds $(or $(SEEDS),1..40) $(if $(KINDS),--kinds $(KINDS)) $(if $(KEEP),--keep $(KEEP)) $(if $(JSON),--json $(JSON))
 
 advise-lines: build ## run the commands of `fanin advise` for Linux and SONiC in network namespaces (needs root)
 	@python3 bench/advise/lines.py

@@ -1,6 +1,6 @@
 """Compare what the endpoint and this machine's kernel send, segment by segment, when the same segments arrive (root).
 
-    bench/packetdrill/kernel.py [--seeds FIRST..LAST] [--kinds KIND,...] [--controls CONTROL,...] [--keep DIR]
+    bench/packetdrill/kernel.py [--seeds FIRST..LAST] [--kinds KIND,...] [--controls CONTROL,...] [--keep DIR] [--json FILE]
 
 A case is drawn by a model of a path and a receiver (crates/scenario/assemble/examples/packetdrill/random.rs). The kernel's ticks have
 another phase in each run, which decides what CUBIC's window is a tick later: where the two differ, the kernel is asked again, and
@@ -15,6 +15,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -124,6 +125,7 @@ def main():
     parser.add_argument("--controls", default="cubic,reno", help="congestion controls that this kernel has (cubic,reno)")
     parser.add_argument("--keep", type=Path, help="a folder for the shortest script that differs, of each kind")
     parser.add_argument("--all", action="store_true", help="keep every script that differs")
+    parser.add_argument("--json", type=Path, help="a file for the table")
     options = parser.parse_args()
     seeds = re.fullmatch(r"(\d+)\.\.(\d+)", options.seeds)
     if not seeds:
@@ -139,7 +141,7 @@ def main():
     if options.keep:
         options.keep.mkdir(parents=True, exist_ok=True)
     print(f"{'kind':14} {'control':8} {'same':>5} {'as another run':>15} {'parted':>7} {'of':>5}  segments")
-    total = [0, 0, 0]
+    total, rows = [0, 0, 0], []
     for kind in kinds:
         for control in [control for control in controls if control in have]:
             cases = draw(int(seeds[1]), int(seeds[2]), kind, control)
@@ -151,12 +153,16 @@ def main():
             total = [a + b for a, b in zip(total, counts)]
             segments = sum(len(result.ours) for result in results)
             print_row(kind, control, counts, segments)
+            rows.append({"kind": kind, "control": control, "counts": counts, "segments": segments})
             for result in parted:
                 print(f"  seed {result.case['seed']}: segment {result.at}: {describe(result)}")
             if options.keep and parted:
                 for result in parted if options.all else [min(parted, key=lambda result: result.at)]:
                     keep(options.keep / f"{kind}-{control}-{result.case['seed']}", result)
     print_row("all", "", total, "")
+    if options.json:
+        header = {"kernel": os.uname().release, "seeds": options.seeds, "date": str(date.today())}
+        options.json.write_text(json.dumps({"header": header, "rows": rows}, indent=1) + "\n")
 
 
 def print_row(kind, control, counts, segments):

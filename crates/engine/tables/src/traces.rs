@@ -9,11 +9,11 @@ table! {
     CollectiveRow in "collectives" {
         /// Number, from zero, in the order of the files.
         number: u32,
-        /// `all-reduce`, `all-gather`, `reduce-scatter` or `all-to-all`.
+        /// `all-reduce`, `all-gather`, `reduce-scatter`, `all-to-all`, `broadcast`, `reduce`, `gather` or `scatter`.
         kind: String,
         /// Number of ranks.
         ranks: u32,
-        /// Bytes that each rank gives.
+        /// Bytes that each rank gives; of a broadcast or scatter, the root.
         payload_bytes: u64,
         /// When the first rank joined.
         start_ps: u64,
@@ -25,9 +25,9 @@ table! {
         took_ps: Option<u64>,
         /// Host of the rank that ended last; absent likewise.
         last_host: Option<u64>,
-        /// Algorithm bandwidth as NCCL's tests define it: bytes by the duration, for an all-gather the bytes of all ranks. Absent likewise, and for an operation of one rank.
+        /// Algorithm bandwidth as NCCL's tests define it: bytes by the duration, for an all-gather or gather the bytes of all ranks. Absent likewise, and for an operation of one rank.
         algorithm_bps: Option<u64>,
-        /// Bus bandwidth as NCCL's tests define it: the algorithm bandwidth times 2 (n - 1) / n for an all-reduce of n ranks, times (n - 1) / n for the others. Absent likewise.
+        /// Bus bandwidth as NCCL's tests define it: the algorithm bandwidth times 2 (n - 1) / n for an all-reduce of n ranks, itself for a broadcast or reduce, times (n - 1) / n for the others. Absent likewise.
         bus_bps: Option<u64>,
     }
 }

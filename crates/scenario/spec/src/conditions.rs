@@ -3,7 +3,9 @@
 use fanin_laws::sender::cubic;
 
 use crate::declare::Need;
-use crate::{Algorithm, Base, FabricKind, FanOut, MaxAckDelay, Popularity, RttVariance, Scheme, ServerOrder, Settings};
+use crate::{
+    Algorithm, Base, FabricKind, FanOut, Kind, MaxAckDelay, Popularity, RttVariance, Scheme, ServerOrder, Settings,
+};
 
 /// A condition.
 struct Condition {
@@ -204,8 +206,8 @@ const ANY_HOSTS: Condition = Condition {
     without: "no flows run between any hosts without `workload.load`, `workload.file`, `workload.background` or a service",
 };
 const TREE: Condition = Condition {
-    met: |_, s| s.workload.algorithm == Algorithm::Tree,
-    without: "only trees pass on chunks; set `workload.algorithm = \"tree\"`",
+    met: |_, s| s.workload.algorithm == Algorithm::Tree || s.workload.kind == Kind::Trace,
+    without: "only trees, and a trace's broadcasts and reduces, pass on chunks; set `workload.algorithm = \"tree\"`",
 };
 const GENERATOR: Condition =
     Condition { met: |_, s| s.bursts.spacing.0.is_some(), without: "there is no generator without `bursts.spacing`" };

@@ -235,8 +235,8 @@ pub const LIMITS: &[Limit] = &[
     },
     Limit {
         name: "collectives",
-        also: &["nccl", "mpi", "all-gather", "reduce-scatter"],
-        missing: "collectives other than all-reduce, all-to-all, and in a trace all-gather and reduce-scatter, and libraries that choose among algorithms",
+        also: &["nccl", "mpi", "all-gather", "reduce-scatter", "broadcast"],
+        missing: "collectives other than all-reduce, all-to-all, and in a trace all-gather, reduce-scatter, broadcast, reduce, gather and scatter, and libraries that choose among algorithms",
         so: "several collectives at once, and overlap with computation, need a trace (`workload.kind = \"trace\"`)",
         near: "workload.kind = \"all-reduce\" has rings, trees and halving-doubling, \"all-to-all\" measured matrices, \"pulls\" a trace of requests; a list of flows replays any trace",
     },

@@ -14,7 +14,7 @@ pub(super) fn schedule(workload: &Workload, hosts: u32, vector: u64) -> Schedule
 }
 
 /// The size of a part, of parts whose sizes differ by at most a byte.
-fn part(bytes: u64, parts: u32, number: u32) -> u64 {
+pub(super) fn part(bytes: u64, parts: u32, number: u32) -> u64 {
     let parts = u64::from(parts);
     bytes / parts + u64::from(u64::from(number) < bytes % parts)
 }

@@ -5,6 +5,7 @@ mod all_reduce;
 mod all_to_all;
 mod of_ranks;
 mod operation;
+mod rooted;
 mod schedule;
 
 pub(crate) use of_ranks::{OfRanks, Step};

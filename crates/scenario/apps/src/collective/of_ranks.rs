@@ -3,7 +3,7 @@
 use fanin_spec::{CollectiveKind, Workload};
 
 use super::schedule::{Schedule, Transfer};
-use super::{all_reduce, all_to_all};
+use super::{all_reduce, all_to_all, rooted};
 
 /// A rank's part.
 struct Member {
@@ -43,6 +43,10 @@ impl OfRanks {
             CollectiveKind::AllGather => all_reduce::all_gather(count, bytes),
             CollectiveKind::ReduceScatter => all_reduce::reduce_scatter(count, bytes),
             CollectiveKind::AllToAll => all_to_all::of_one_size(count, bytes / u64::from(count)),
+            CollectiveKind::Broadcast => rooted::broadcast(count, bytes, workload.chunk.0),
+            CollectiveKind::Reduce => rooted::reduce(count, bytes, workload.chunk.0),
+            CollectiveKind::Gather => rooted::gather(count, bytes),
+            CollectiveKind::Scatter => rooted::scatter(count, bytes),
         };
         let member = |&rank: &u32| Member { rank, operation: None, ready: Vec::new(), missing: 0 };
         let mut members: Vec<Member> = ranks.iter().map(member).collect();

@@ -51,15 +51,20 @@ impl Running {
         // Bytes of the algorithm bandwidth, and those on the bus by the number of ranks.
         let (whole, trips) = match self.kind {
             CollectiveKind::AllReduce => (self.row.payload_bytes, 2),
-            CollectiveKind::AllGather => (self.row.payload_bytes.saturating_mul(ranks), 1),
-            CollectiveKind::ReduceScatter | CollectiveKind::AllToAll => (self.row.payload_bytes, 1),
+            CollectiveKind::AllGather | CollectiveKind::Gather => (self.row.payload_bytes.saturating_mul(ranks), 1),
+            _ => (self.row.payload_bytes, 1),
+        };
+        // Each link of a chain carries all of it.
+        let shares = match self.kind {
+            CollectiveKind::Broadcast | CollectiveKind::Reduce => (1, 1),
+            _ => (u128::from(ranks - 1), u128::from(ranks)),
         };
         let bps = |bytes: u128| {
             let bps = (bytes * 8 * 1_000_000_000_000).checked_div(took.into());
             bps.and_then(|bps| u64::try_from(bps).ok()).filter(|_| ranks > 1)
         };
         self.row.algorithm_bps = bps(whole.into());
-        self.row.bus_bps = bps(u128::from(whole) * trips * u128::from(ranks - 1) / u128::from(ranks));
+        self.row.bus_bps = bps(u128::from(whole) * trips * shares.0 / shares.1);
         (self.row.took_ps, self.row.last_host) = (Some(took), Some(last.into()));
         self.row
     }

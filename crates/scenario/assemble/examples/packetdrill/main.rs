@@ -8,6 +8,7 @@
 //!
 //! `KEY=VALUE` are further keys of the scenario's `[tcp]` (`rack=false`).
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -41,22 +42,17 @@ fn run_suite(folder: &Path, keys: &[&str]) -> Result<ExitCode, String> {
     if files.is_empty() {
         return Err(format!("no script (.pkt) is below {}: name the folder of a suite", folder.display()));
     }
-    let mut rows: Vec<(PathBuf, [u32; 3])> = Vec::new();
+    let mut rows: BTreeMap<PathBuf, [u32; 3]> = BTreeMap::new();
     for file in &files {
         let name = file.strip_prefix(folder).unwrap_or(file);
         let verdict = suite::judge_file(file, &options);
         println!("{verdict}  {}{}", name.display(), verdict.details());
         let place = name.parent().unwrap_or(name).to_path_buf();
-        if rows.last().is_none_or(|(last, _)| *last != place) {
-            rows.push((place, [0; 3]));
-        }
-        if let Some((_, counts)) = rows.last_mut() {
-            counts[verdict.column()] += 1;
-        }
+        rows.entry(place).or_default()[verdict.column()] += 1;
     }
     println!("\n{:32} {:>5} {:>5} {:>15}", "folder", "pass", "fail", "not applicable");
-    let total = rows.iter().fold([0; 3], |sum, (_, counts)| [0, 1, 2].map(|i| sum[i] + counts[i]));
-    for (place, [pass, fail, other]) in rows.iter().chain([&(PathBuf::from("all"), total)]) {
+    let total = rows.values().fold([0; 3], |sum, counts| [0, 1, 2].map(|i| sum[i] + counts[i]));
+    for (place, [pass, fail, other]) in rows.iter().chain([(&PathBuf::from("all"), &total)]) {
         println!("{:32} {pass:>5} {fail:>5} {other:>15}", place.display());
     }
     Ok(if total[1] > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })

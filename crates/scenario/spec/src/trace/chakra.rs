@@ -153,7 +153,11 @@ impl Reader {
     ) -> Result<u32, String> {
         let kind = match node.attributes.number("comm_type")? {
             0 | 9 => CollectiveKind::AllReduce,
+            1 => CollectiveKind::Reduce,
             2 => CollectiveKind::AllGather,
+            3 => CollectiveKind::Gather,
+            4 => CollectiveKind::Scatter,
+            5 => CollectiveKind::Broadcast,
             6 => CollectiveKind::AllToAll,
             7 | 8 => CollectiveKind::ReduceScatter,
             other => return Err(format!("collectives of type {other} are not modelled: use sends and receives")),

@@ -54,7 +54,7 @@ pub enum On {
 pub struct Collective {
     /// What it moves.
     pub kind: CollectiveKind,
-    /// Bytes that each rank gives.
+    /// Bytes that each rank gives; of a broadcast or scatter, the root.
     pub bytes: u64,
     /// Number of its group of ranks.
     pub(super) group: u32,
@@ -71,6 +71,14 @@ pub enum CollectiveKind {
     ReduceScatter,
     /// Every rank gets a part of each vector.
     AllToAll,
+    /// Every rank gets the root's vector. The root is the first rank of the group, as traces name none.
+    Broadcast,
+    /// The root gets the sum of all vectors.
+    Reduce,
+    /// The root gets all vectors.
+    Gather,
+    /// Every rank gets a part of the root's vector.
+    Scatter,
 }
 
 impl CollectiveKind {
@@ -81,6 +89,10 @@ impl CollectiveKind {
             CollectiveKind::AllGather => "all-gather",
             CollectiveKind::ReduceScatter => "reduce-scatter",
             CollectiveKind::AllToAll => "all-to-all",
+            CollectiveKind::Broadcast => "broadcast",
+            CollectiveKind::Reduce => "reduce",
+            CollectiveKind::Gather => "gather",
+            CollectiveKind::Scatter => "scatter",
         }
     }
 }

@@ -37,7 +37,8 @@ pub(super) const FACTS: Facts = Facts {
 /// Number of messages of a collective operation, and their bytes together.
 fn moved(workload: &Workload, collective: &Collective, members: u32) -> (f64, f64) {
     let bytes = collective.bytes as f64;
-    let pairs = f64::from(members) * f64::from(members.saturating_sub(1));
+    let others = f64::from(members.saturating_sub(1));
+    let pairs = f64::from(members) * others;
     match collective.kind {
         CollectiveKind::AllReduce => {
             let (count, vectors) = volume(workload.algorithm, workload.chunk.0, members, collective.bytes);
@@ -45,5 +46,10 @@ fn moved(workload: &Workload, collective: &Collective, members: u32) -> (f64, f6
         }
         CollectiveKind::AllGather => (pairs, pairs * bytes),
         CollectiveKind::ReduceScatter | CollectiveKind::AllToAll => (pairs, pairs * bytes / f64::from(members)),
+        CollectiveKind::Broadcast | CollectiveKind::Reduce => {
+            (others * (bytes / workload.chunk.0 as f64).ceil().max(1.0), others * bytes)
+        }
+        CollectiveKind::Gather => (others, others * bytes),
+        CollectiveKind::Scatter => (others, others * bytes / f64::from(members)),
     }
 }

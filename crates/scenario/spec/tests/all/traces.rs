@@ -185,7 +185,10 @@ fn chakra_is_refused_with_file_and_node() {
         ("a.1.et, node 3: `comm_size` is -1", vec![node(3, SEND, &[], &[("comm_dst", 0), ("comm_size", -1)])]),
         ("a.1.et, node 3: use ranks 0 to 1, not 2", vec![node(3, SEND, &[], &[("comm_dst", 2), ("comm_size", 1)])]),
         ("a.1.et, node 3: rank 0 has no receive", vec![node(3, SEND, &[], &[("comm_dst", 0), ("comm_size", 1)])]),
-        ("a.1.et, node 3: collectives of type 5 are not modelled", vec![node(3, COLLECTIVE, &[], &[("comm_type", 5)])]),
+        (
+            "a.1.et, node 3: collectives of type 10 are not modelled",
+            vec![node(3, COLLECTIVE, &[], &[("comm_type", 10)])],
+        ),
         ("a.1.et, node 3: accesses to remote memory", vec![node(3, 2, &[], &[])]),
         ("a.1.et, node 3: `num_ops` without", vec![node(3, COMPUTE, &[], &[("num_ops", 5)])]),
         ("a.1.et, node 3: this never starts", vec![node(3, COMPUTE, &[4], &[]), node(4, COMPUTE, &[3], &[])]),
