@@ -1,6 +1,6 @@
 # Measurements, long tests, and maintenance of their records. `make measurements` lists them; bench/README.md explains them.
 
-.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-scale bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge packetdrill packetdrill-kernel advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-corpus diagnose-scenarios diagnose-tshark estimates fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-delays bench-grants bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize test-crowded web-check web-test web-picture advise-agrees sensitivity cost digests validate soak failover testbed-check testbed-requests testbed-kernel testbed-kill kernel-objects kernel-churn watch-bursts watch-causes watch-churn bench-limit-cost bench-limit grants-programs testbed-grants grants-pairs
+.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-scale bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge packetdrill packetdrill-kernel advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-kernel diagnose-corpus diagnose-scenarios diagnose-tshark estimates fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-delays bench-grants bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize test-crowded web-check web-test web-picture advise-agrees sensitivity cost digests validate soak failover testbed-check testbed-requests testbed-kernel testbed-kill kernel-objects kernel-churn watch-bursts watch-causes watch-churn bench-limit-cost bench-limit grants-programs testbed-grants grants-pairs
 
 measurements: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' bench/measurements.mk | awk -F'|' '{printf "make %-22s %s\n", $$1, $$2}'
@@ -157,8 +157,13 @@ validate-check: build ## check that docs/validation.md is current
 diagnose-bench: build ## measure accuracy of `fanin diagnose` on random scenarios, and its speed
 	@python3 bench/diagnose/measure.py --cases $(or $(CASES),30) --first $(or $(FIRST),1) --speed 1
 
-diagnose-check: build ## diagnose captures of a real kernel at random points (SEED)
+diagnose-kernel: build ## diagnose captures of an emulated kernel at random points (SEED)
 	@python3 bench/diagnose/kernel.py --seed $(or $(SEED),1) --keep $$(mktemp -d)/kernel
+
+diagnose-check: build ## make 60 captures of this machine's kernel with their causes, 20 of them drawn anew (FIRST prints), and judge `fanin diagnose` by them (10 minutes, root)
+	@folder=$${FOLDER:-$$(mktemp -d)}; first=$${FIRST:-$$(($$(od -An -N3 -tu4 /dev/urandom) + 100000))}; echo "captures: $$folder, new ones from FIRST=$$first"; \
+		python3 bench/diagnose/corpus/corpus.py --first 9101 --count 40 --out $$folder && python3 bench/diagnose/corpus/corpus.py --first $$first --count 20 --out $$folder && \
+		python3 bench/diagnose/corpus/judge.py $$folder --verbose
 
 diagnose-corpus: build ## make COUNT captures of this machine's kernel with their causes from FIRST on, and judge `fanin diagnose` by them (35 minutes, root)
 	@scripts/setup.sh capture

@@ -71,6 +71,9 @@ def routed(servers, client):
     return {"servers": [*ROUTED["servers"], *servers], "client": [*ROUTED["client"], *client]}
 
 
+OTHER_VALUES = "other values than assumed"
+# Attributes of a route that a remedy does not change: they stay.
+KEPT = re.compile(r"\b(?:mtu (?:lock )?|initrwnd |advmss |congctl |window |rto_min (?:lock )?)\S+")
 # The client's address, and the routes of a server and the client before the advice is applied.
 SITUATIONS = {
     "one network": ("198.51.100.200/32", {"servers": ["ip addr add 198.51.100.1/24 dev eth0"], "client": ["ip addr add 198.51.100.200/24 dev eth0"]}),
@@ -79,11 +82,16 @@ SITUATIONS = {
         for place, address in (("servers", "198.51.100.1"), ("client", "198.51.100.200"))}),
     "behind a router": ("192.0.2.1/32", ROUTED),
     "a route with attributes": ("192.0.2.1/32", routed(
-        ["ip route add 192.0.2.1/32 via 198.51.100.253 mtu lock 1400 rto_min 70ms initcwnd 5"],
+        ["ip route add 192.0.2.1/32 via 198.51.100.253 mtu lock 1400 initrwnd 20 congctl reno"],
         ["ip route add 198.51.100.0/24 via 192.0.2.253 window 70000 quickack 1 mtu 1400"])),
     "a route of metric 100": ("192.0.2.1/32", routed(
-        ["ip route add 192.0.2.1/32 via 198.51.100.253 metric 100 proto static rto_min 70ms"],
+        ["ip route add 192.0.2.1/32 via 198.51.100.253 metric 100 proto static initrwnd 20"],
         ["ip route add 198.51.100.0/24 via 192.0.2.253 metric 100 proto dhcp"])),
+    "a network's route with attributes": ("192.0.2.1/32", routed(
+        ["ip route add 192.0.2.0/24 via 198.51.100.253 mtu lock 1400 initrwnd 20 advmss 1300"],
+        ["ip route add 198.51.0.0/16 via 192.0.2.253 mtu 1400 rto_min 30ms"])),
+    OTHER_VALUES: ("192.0.2.1/32", routed(
+        ["ip route add 192.0.2.1/32 via 198.51.100.253 mtu lock 1400 rto_min 70ms initcwnd 5"], [])),
     "a gateway of IPv6, and another source": ("192.0.2.1/32", {
         place: [f"ip addr add {address}/32 dev lo", f"ip -4 route add default via inet6 fe80::1 dev eth0 src {address}"]
         for place, address in (("servers", "198.51.100.1"), ("client", "192.0.2.1"))}),
@@ -186,7 +194,7 @@ class Trial:
     """A remedy's scripts in one situation."""
 
     def __init__(self, remedy, scripts, situation, stand_in, programs):
-        self.remedy, self.scripts, self.stand_in, self.bad = remedy, scripts, stand_in, []
+        self.remedy, self.scripts, self.stand_in, self.situation, self.bad = remedy, scripts, stand_in, situation, []
         self.address, setting = SITUATIONS[situation]
         self.folder = tempfile.TemporaryDirectory()
         self.hosts = {}
@@ -229,12 +237,39 @@ class Trial:
             self.bad += [f"{place}: gone {when}: {line}" for line in self.were[place] if line not in now]
             self.bad += [f"{place}: there {when}: {line}" for line in now if line not in self.were[place]]
 
+    def shows_only(self):
+        """A dry run of either script prints the route's command, and changes nothing."""
+        for place in self.places():
+            for what in ("apply", "undo"):
+                text = self.text(what, place)
+                status, said = self.hosts[place].run(f"cat > /tmp/dry-{os.getpid()}.sh <<'END'\n{text}\nEND\nsh /tmp/dry-{os.getpid()}.sh --dry-run")
+                pathlib.Path(f"/tmp/dry-{os.getpid()}.sh").unlink(missing_ok=True)
+                wrong = status or (what == "apply" and "CLIENT=" in text and "ip route replace" not in said)
+                self.bad += [f"dry run of {what} on {place}: {said.strip()}"] * bool(wrong)
+        self.unchanged("after a dry run")
+
+    def keeps(self):
+        """The attributes of today's routes that the remedy does not change are those of the new ones."""
+        for place in PLACES[:2]:
+            made = [line for line in self.hosts[place].state() if "proto 250" in line]
+            covers = [line for line in self.were[place] if " via " in line and "table local" not in line]
+            for route in made:
+                own = set(KEPT.findall(route))
+                lost = set(KEPT.findall(" ".join(covers[-1:]))) - own if len(covers) == 1 else set()
+                lost = {attribute for attribute in lost if attribute.split()[0] not in route}
+                self.bad += [f"{place}: the new route lost {', '.join(sorted(lost))}: {route}"] * bool(lost)
+
+    def must_refuse(self):
+        """Whether today's values in this situation are others than the remedy replaces."""
+        return self.situation == OTHER_VALUES and {"tcp.rto_min", "tcp.initial_window"} & set(self.remedy["settings"])
+
     def whole(self, applied, pasted):
         """Applied so often, verified, undone, undone again."""
         self.run("verify", fails=True)
         for _ in range(applied):
             self.run("apply", pasted=pasted)
         self.run("verify")
+        self.keeps()
         self.run("undo", pasted=pasted)
         self.unchanged("after undo")
         self.run("undo")
@@ -272,6 +307,11 @@ class Trial:
                 self.run("undo", places=[place])
 
     def judge(self):
+        if self.must_refuse():
+            self.run("apply", fails=True, places=["servers"])
+            self.unchanged("after an apply that had to refuse")
+            return self.bad
+        self.shows_only()
         for applied in (1, 2):
             for pasted in (False, True):
                 self.whole(applied, pasted)

@@ -277,7 +277,8 @@ fn in_full(rank: usize, remedy: &Remedy, scripts: Option<PathBuf>, text: &mut Te
     for touched in &remedy.touches {
         text.prose(&format!("  {RED}affects{RED:#}   {touched}"));
     }
-    for (word, lines) in [("apply", &remedy.apply), ("undo", &remedy.undo), ("verify", &remedy.verify)] {
+    let plain = &remedy.plain;
+    for (word, lines) in [("apply", &plain.apply), ("verify", &plain.verify), ("undo", &plain.undo)] {
         by_place(word, lines, text);
     }
     if let Some(folder) = scripts {

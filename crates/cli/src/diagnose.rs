@@ -129,8 +129,10 @@ fn what(found: &Diagnosis) -> String {
     if !found.episodes.is_empty() {
         text += &rounds(found);
     }
-    text += &way(found);
-    text += &stacks(found);
+    if found.inputs.iter().any(|input| input.tcp > 0) {
+        text += &way(found);
+        text += &stacks(found);
+    }
     for line in &found.counters {
         let _ = writeln!(text, "  {}", clean(line));
     }

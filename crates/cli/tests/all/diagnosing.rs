@@ -249,6 +249,22 @@ fn prints_the_diagnosis_and_next_steps_without_a_verdict() {
 }
 
 #[test]
+fn captures_of_rdma_say_so_with_counts_and_counters() {
+    let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let place = Place::with(MY);
+    let runs = [("roce-incast.toml", "dcqcn", "32", "RoCEv2"), ("uet-incast.toml", "nscc", "15", "Ultra Ethernet")];
+    for (file, scheme, servers, kind) in runs {
+        let (scenario, out) = (scenarios.join(file), format!("{scheme}.pcapng"));
+        place.says(&["trace", scenario.to_str().unwrap(), "--scheme", scheme, "--fan-in", servers, "--out", &out]);
+        let found = json(&place.says(&["diagnose", &out, "--advise", "--json"]));
+        let rdma = &found["rdma"];
+        assert!(rdma["fan_in"].as_u64().unwrap() > 8 && found["verdict"]["incast"].is_null(), "{rdma}");
+        let text = place.says(&["diagnose", &out, "--advise"]);
+        assert!(text.contains(kind) && text.contains("ethtool -S") && text.contains("rdma statistic"), "{text}");
+    }
+}
+
+#[test]
 fn calibrates_open_parameters_to_the_measured_rounds() {
     let place = captured("24");
     let found = json(&place.says(&["diagnose", "t.pcapng", "--out", "found", "--json"]));

@@ -9,7 +9,7 @@ use fanin_units::Time;
 use serde::Serialize;
 
 use crate::cluster::{Asked, Cluster};
-use crate::lines::Line;
+use crate::lines::{Line, Plain};
 use crate::remedy::{Change, Effort};
 use crate::standing::{Assumption, Limit, Margin, counts};
 use crate::trials::Paused;
@@ -155,6 +155,8 @@ pub struct Remedy {
     pub undo: Vec<Line>,
     /// Commands that verify it.
     pub verify: Vec<Line>,
+    /// The same for reading, one plain command for each careful one; capitals stand for values of the machine.
+    pub plain: Plain,
     /// Settings of `fanin-limit` that do the same in a client; absent if it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limiter: Option<serde_json::Value>,

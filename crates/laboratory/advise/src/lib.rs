@@ -20,7 +20,7 @@ mod trials;
 pub use advice::{Advice, AdviceError, AtEnds, Base, LoneFlow, Met, Remedy, Standing};
 pub use cluster::Asked;
 pub use goal::Goal;
-pub use lines::{Addresses, Line, Lines, Syntax, Where, by_machine, lines};
+pub use lines::{Addresses, Line, Lines, Plain, Syntax, Where, by_machine, lines};
 pub use remedy::{Effort, FAMILIES};
 pub use search::{AdviceOptions, Update, advise};
 pub use standing::{Assumption, Limit, Margin};

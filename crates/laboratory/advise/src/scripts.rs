@@ -11,6 +11,32 @@ const PLACES: [(Where, &str, &str); 4] = [
     (Where::Switch, "switch", "on the switch"),
 ];
 
+/// With `--dry-run`, commands that change something are printed instead; those that read are run. An apply saves into a folder of its own,
+/// which it removes.
+const DRY_RUN: &str = r#"# --dry-run prints the changes and makes none.
+if [ "${1:-}" = --dry-run ]; then
+    # shellcheck disable=SC2317,SC2329
+    {
+        told() { printf '%s\n' "$*"; }
+        ip() { case " $* " in *" -batch - "*) sed 's/^/ip /' ;; *" -batch "*) sed 's/^/ip /' "$2" ;; *" set "*) told ip "$@" ;; *) command ip "$@" ;; esac; }
+        sysctl() { case " $* " in *" -w "*) told sysctl "$@" ;; *" -p "*) sed 's/^/sysctl -w /' "$2" ;; *) command sysctl "$@" ;; esac; }
+        fanin() { case " $* " in *" load "* | *" unload "*) told fanin "$@" ;; *) command fanin "$@" ;; esac; }
+        modprobe() { told modprobe "$@"; }
+        ecnconfig() { told ecnconfig "$@"; }
+        mmuconfig() { told mmuconfig "$@"; }
+        config() { told config "$@"; }
+        FastCli() { told FastCli "$@"; }
+        tee() { told "to $1:" && cat; }
+        sh() { cat "$@"; }
+        rm() { :; }
+    }
+fi
+"#;
+const DRY_APPLY: &str = r#"if [ "${1:-}" = --dry-run ]; then
+    RUN=$(mktemp -d) && trap 'command rm -r "$RUN"' EXIT
+fi
+"#;
+
 impl Advice {
     /// Scripts of the available remedies, by path: for each rank and place, one to apply, one to verify and one to undo.
     pub fn scripts(&self) -> Vec<(String, String)> {
@@ -32,7 +58,7 @@ impl Remedy {
         for (place, folder, at) in PLACES {
             for (word, lines) in [("apply", &self.apply), ("verify", &self.verify), ("undo", &self.undo)] {
                 let own: Vec<&Line> = lines.iter().filter(|line| line.place == place).collect();
-                let text = script(&format!("{}: {word} {at}", self.says), &own);
+                let text = script(word, &format!("{}: {word} {at}", self.says), &own);
                 scripts.extend(text.map(|text| (format!("remedy-{rank}/{folder}/{word}.sh"), text)));
             }
         }
@@ -42,14 +68,20 @@ impl Remedy {
 
 /// A script of these commands that stops at the first error; `None` for comments only. EOS takes its lines as one argument of a shell
 /// command.
-fn script(says: &str, lines: &[&Line]) -> Option<String> {
+fn script(word: &str, says: &str, lines: &[&Line]) -> Option<String> {
     lines.iter().find(|line| !line.line.starts_with('#'))?;
     let text = lines.iter().map(|line| line.line.as_str()).collect::<Vec<_>>().join("\n");
     let body = match lines.iter().all(|line| line.syntax == Syntax::Eos) {
         true => format!("FastCli -p 15 -c '{text}'"),
         false => text,
     };
-    Some(format!("#!/bin/sh\n# fanin advise: {says}\nset -eu\n{body}\n"))
+    let dry = match word {
+        "apply" => format!("{DRY_RUN}{DRY_APPLY}"),
+        "undo" => DRY_RUN.into(),
+        _ => String::new(),
+    };
+    let body = body.replace("SAVE=/run/", "SAVE=${RUN:-/run}/");
+    Some(format!("#!/bin/sh\n# fanin advise: {says}\nset -eu\n{dry}{body}\n"))
 }
 
 #[cfg(test)]
@@ -94,9 +126,9 @@ mod tests {
                 let change = Change { settings, scheme: scheme.map(Into::into), ..Change::none() };
                 let lines = lines(&change, [&Settings::default(), &after], &Addresses::default());
                 let of = |(place, ..): &(Where, _, _)| {
-                    [&lines.apply, &lines.undo, &lines.verify].map(|all| {
+                    [("apply", &lines.apply), ("undo", &lines.undo), ("verify", &lines.verify)].map(|(word, all)| {
                         let own: Vec<&Line> = all.iter().filter(|line| line.place == *place).collect();
-                        script("it", &own)
+                        script(word, "it", &own)
                     })
                 };
                 all.extend(PLACES.iter().flat_map(of).flatten());

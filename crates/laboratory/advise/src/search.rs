@@ -403,6 +403,7 @@ impl Search<'_, '_> {
             apply: lines.apply,
             undo: lines.undo,
             verify: lines.verify,
+            plain: lines.plain,
             limiter: lines.limiter,
             touches: lines.touches,
             notes: lines.notes,

@@ -1,6 +1,7 @@
 //! A capture that was read: its watch and its clock.
 
 use crate::capture::End;
+use crate::rdma::Rdma;
 use crate::watch::Watch;
 
 /// If the time goes back by more than this, someone set the clock; if by less, packets of several interfaces are slightly out of order.
@@ -24,6 +25,7 @@ pub(crate) struct Capture {
     pub set_back: u64,
     pub out_of_order: u64,
     pub tcp: u64,
+    pub rdma: Rdma,
     pub unclear: u64,
     latest: u64,
 }

@@ -251,6 +251,32 @@ pub struct WayFound {
     pub standing: Option<StandingFound>,
 }
 
+/// Packets of RDMA and pause frames.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data with self-explanatory names")]
+pub struct RdmaFound {
+    /// Packets of RoCEv2, and of Ultra Ethernet.
+    pub roce: u64,
+    pub ultra_ethernet: u64,
+    /// Bytes of IP packets.
+    pub bytes: u64,
+    pub hosts: u64,
+    pub span_s: f64,
+    /// Packets with a CE mark.
+    pub marked: u64,
+    /// Congestion notification packets of RoCEv2.
+    pub notifications: u64,
+    /// Negative acknowledgements of missing packets, and of receivers that were not ready.
+    pub missing: u64,
+    pub not_ready: u64,
+    pub sent_again: u64,
+    pub pauses: u64,
+    /// The largest number of senders to one receiver within 1 ms, their rate, and the receiver.
+    pub fan_in: u32,
+    pub burst_mbps: f64,
+    pub receiver: Option<String>,
+}
+
 /// A queue that long flows keep at the client's port.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "plain data with self-explanatory names")]
@@ -441,6 +467,8 @@ pub struct Diagnosis {
     /// retransmissions.
     pub behind: u64,
     pub way: WayFound,
+    /// Packets of RDMA and pause frames, if there are any.
+    pub rdma: Option<RdmaFound>,
     /// Goodput by number of servers, and the collapse point.
     pub points: Vec<PointFound>,
     pub onset: Option<u32>,

@@ -58,10 +58,42 @@ impl Segment {
     }
 }
 
+/// A transport of RDMA over UDP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transport {
+    Roce,
+    UltraEthernet,
+}
+
+/// A packet of RDMA, as far as captured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Datagram {
+    pub transport: Transport,
+    pub from: u128,
+    pub to: u128,
+    /// RoCE's operation, or the type of Ultra Ethernet's packet.
+    pub operation: u8,
+    /// The syndrome of RoCE's acknowledgement, or the flags of Ultra Ethernet's packet.
+    pub detail: u8,
+    /// RoCE's destination queue pair and packet number; zero for Ultra Ethernet.
+    pub queue: u32,
+    pub number: u32,
+    /// Bytes of the IP packet.
+    pub bytes: u32,
+    pub ecn: u8,
+}
+
+/// UDP's ports of both.
+const ROCE: u16 = 4791;
+const ULTRA_ETHERNET: u16 = 4793;
+
 /// Result of dissecting a frame.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Seen {
     Tcp(Segment),
+    Rdma(Datagram),
+    /// A pause frame of a priority, or of a link.
+    Pause,
     /// Another protocol, or a later fragment.
     Other,
     /// Its headers are truncated or invalid.
@@ -149,6 +181,8 @@ impl Look {
             _ if self.depth > DEPTH => Some(Seen::Other),
             0x0800 | 0x86dd => self.ip(bytes),
             0x6558 => self.ethernet(bytes),
+            // MAC control: a pause of the link, or of priorities.
+            0x8808 if matches!(u16_at(bytes, 0)?, 1 | 0x0101) => Some(Seen::Pause),
             _ => Some(Seen::Other),
         }
     }
@@ -212,6 +246,7 @@ impl Look {
                 let rest = self.skip(bytes, 16)?;
                 self.ethernet(rest)
             }
+            17 if matches!(u16_at(bytes, 2)?, ROCE | ULTRA_ETHERNET) => rdma(bytes, &packet),
             _ => Some(Seen::Other),
         }
     }
@@ -249,6 +284,32 @@ impl Look {
         options(bytes.get(20..end).unwrap_or_default(), &mut segment);
         Some(Seen::Tcp(segment))
     }
+}
+
+/// A packet of RDMA in a UDP datagram.
+fn rdma(bytes: &[u8], packet: &Packet) -> Option<Seen> {
+    let rest = bytes.get(8..)?;
+    let ultra = u16_at(bytes, 2)? == ULTRA_ETHERNET;
+    let (operation, detail, queue, number) = match ultra {
+        // Type, next header and flags share 16 bits: 5, 4 and 7.
+        true => (*rest.first()? >> 3, (u16_at(rest, 0)? & 0x7f) as u8, 0, 0),
+        // The extended header of an acknowledgement begins with its syndrome.
+        false => {
+            let syndrome = rest.get(12).copied().unwrap_or(0);
+            (*rest.first()?, syndrome, u32_at(rest, 4)? & 0xff_ffff, u32_at(rest, 8)? & 0xff_ffff)
+        }
+    };
+    Some(Seen::Rdma(Datagram {
+        transport: if ultra { Transport::UltraEthernet } else { Transport::Roce },
+        from: packet.ends.0,
+        to: packet.ends.1,
+        operation,
+        detail,
+        queue,
+        number,
+        bytes: packet.bytes,
+        ecn: packet.ecn,
+    }))
 }
 
 /// Fields of an IP header.

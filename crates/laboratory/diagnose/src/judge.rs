@@ -392,6 +392,7 @@ pub(crate) fn judge(captures: Vec<Capture>, counters: &[Counters]) -> Diagnosis 
         reordered: 0,
         behind: 0,
         way: WayFound::default(),
+        rdma: captures.iter().filter_map(|capture| capture.rdma.found()).max_by_key(|found| found.bytes),
         points: Vec::new(),
         onset: None,
         hosts: BTreeMap::new(),

@@ -27,6 +27,7 @@ mod level;
 mod observation;
 mod origin;
 mod page;
+mod rdma;
 mod read;
 mod record;
 mod recording;
@@ -44,8 +45,8 @@ mod words;
 
 pub use calibrate::{Simulate, calibrate};
 pub use diagnosis::{
-    Cause, CauseFound, Diagnosis, EpisodeFound, FlowFound, HostFound, InputFound, Lane, Place, PointFound, RoundsFound,
-    ServerFound, Signature, Simulated, SlowServer, StallFound, Verdict, WayFound,
+    Cause, CauseFound, Diagnosis, EpisodeFound, FlowFound, HostFound, InputFound, Lane, Place, PointFound, RdmaFound,
+    RoundsFound, ServerFound, Signature, Simulated, SlowServer, StallFound, Verdict, WayFound,
 };
 pub use observation::Observation;
 pub use origin::{How, Known};

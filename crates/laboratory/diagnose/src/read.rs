@@ -51,7 +51,8 @@ pub fn diagnose(inputs: Vec<Input<'_>>) -> Result<Diagnosis, Unread> {
         }
     }
     let tcp: u64 = captures.iter().map(|capture| capture.tcp).sum();
-    if tcp == 0 && counters.is_empty() {
+    let rdma = captures.iter().any(|capture| capture.rdma.found().is_some());
+    if tcp == 0 && counters.is_empty() && !rdma {
         let frames: u64 = captures.iter().map(|capture| capture.end.frames).sum();
         let names: Vec<&str> = captures.iter().map(|capture| capture.name.as_str()).collect();
         let ends =
@@ -60,7 +61,7 @@ pub fn diagnose(inputs: Vec<Input<'_>>) -> Result<Diagnosis, Unread> {
         let cut =
             if unclear > frames / 2 { "; headers are incomplete: use a snap length of at least 120 B" } else { "" };
         return Err(Unread(format!(
-            "{}: no TCP packets found: {frames} packets{}{cut}",
+            "{}: no TCP packets found, and none of RDMA: {frames} packets{}{cut}",
             names.join(", "),
             ends.unwrap_or_default()
         )));
@@ -77,6 +78,11 @@ fn capture(name: &str, kind: Kind, stream: &mut dyn Read) -> Result<Capture, Unr
             let now = capture.time(frame.at);
             capture.watch.see(now, &segment);
         }
+        Seen::Rdma(packet) => {
+            let now = capture.time(frame.at);
+            capture.rdma.see(now, &packet);
+        }
+        Seen::Pause => capture.rdma.pause(),
         Seen::Other => {}
         Seen::Unclear => capture.unclear += 1,
     });

@@ -16,6 +16,9 @@ impl Diagnosis {
     /// The next steps for the user; never empty.
     pub fn next_steps(&self) -> Vec<String> {
         let verdict = &self.verdict;
+        if let Some(rdma) = self.rdma.as_ref().filter(|_| self.inputs.iter().all(|input| input.tcp == 0)) {
+            return rdma.steps();
+        }
         match verdict.causes.first() {
             Some(first) if verdict.impaired => of_cause(self, first),
             Some(first) if verdict.incast.is_none() => vec![format!(

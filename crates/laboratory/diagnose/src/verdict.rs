@@ -232,6 +232,9 @@ fn of_others(found: &Diagnosis, counters: &[Counters], whole: f64) -> Verdict {
     let stalled: f64 = stalls.iter().map(|stall| stall.took_s).sum();
     let main = Main::of(&causes, &stalls).filter(|_| stalled > IMPAIRED * span);
     let packets: u64 = found.inputs.iter().map(|input| input.tcp).sum();
+    if let Some(rdma) = found.rdma.as_ref().filter(|_| packets == 0) {
+        return unknown(rdma.says(), causes);
+    }
     if packets == 0 {
         return unknown(Counters::verdict(counters), causes);
     }

@@ -48,9 +48,9 @@ impl Lines {
             text: &format!("\"echo $NOW > {path}\""),
             ours: &format!("echo [0-9][0-9]* > {path}"),
             load: "sh",
-            today: Some(Today { now: "$NOW", value: today.to_string(), key }),
+            today: vec![Today { now: "$NOW", value: today.to_string(), key }],
         };
-        self.change(&saved, &format!("echo {value} > \"{path}\""));
+        self.change(&saved, &format!("echo {value} | tee \"{path}\""));
         self.verify(place, format!("grep -x {value} \"{path}\""));
         self.touch("every RoCE connection of the interface");
         self.note(

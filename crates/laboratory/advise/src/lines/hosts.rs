@@ -6,7 +6,7 @@ use fanin_assemble::{RouteAttribute, Sysctl, route_window_holds, socket_buffer};
 use fanin_spec::{Scheme, Settings};
 use fanin_units::{Bytes, Time};
 
-use super::{Addresses, Lines, PROTO, Saved, Where};
+use super::{Addresses, InShort, Lines, PROTO, Saved, Today, Where};
 use crate::remedy::Change;
 
 /// Bytes of responses that tests on a kernel have tried with grants (bench/grants_pairs.py); the note below names them.
@@ -19,9 +19,43 @@ fn gentle_slow_start(scheme: &str) -> Option<(&'static str, &'static str)> {
     Some((linux.name, linux.gentle?))
 }
 
+/// Where a route leads.
+struct To<'a> {
+    /// The variable of a script.
+    name: &'a str,
+    /// Address or network.
+    address: &'a str,
+    /// In words.
+    who: &'a str,
+}
+
+/// A command that stores the present value of an attribute, of the route in `WAY` or else Linux's default, and the value that the advice
+/// assumes.
+fn assumed(attribute: &RouteAttribute, today: &Settings) -> Option<(String, Today<'static>)> {
+    let get = |name: &str, attribute: &str, default: &str| {
+        format!(
+            "{name}=$(printf '%s\\n' \"$WAY\" | sed -n 's/.* {attribute} \\(lock \\)\\{{0,1\\}}\\([^ ]*\\).*/\\2/p') && {name}=${{{name}:-{default}}}"
+        )
+    };
+    match attribute {
+        RouteAttribute::RtoMin(_) => {
+            // In milliseconds, as `ip` prints it. Linux has the sysctl since 6.11.
+            let default = "$(($(sysctl -n net.ipv4.tcp_rto_min_us 2>/dev/null || echo 200000) / 1000))ms";
+            let value = format!("{}ms", (today.tcp.rto_min.as_secs_f64() * 1e3).round());
+            Some((get("RTO", "rto_min", default), Today { now: "$RTO", value, key: "tcp.rto_min" }))
+        }
+        RouteAttribute::InitialWindow(_) => {
+            // TCP_INIT_CWND in include/net/tcp.h.
+            let value = today.tcp.initial_window.to_string();
+            Some((get("WINDOW", "initcwnd", "10"), Today { now: "$WINDOW", value, key: "tcp.initial_window" }))
+        }
+        _ => None,
+    }
+}
+
 impl Lines {
     /// Attributes of a route: of servers towards the client, of the client towards servers.
-    pub(super) fn routes(&mut self, change: &Change, after: &Settings, addresses: &Addresses) {
+    pub(super) fn routes(&mut self, change: &Change, [today, after]: [&Settings; 2], addresses: &Addresses) {
         let mut servers = Vec::new();
         if let Some(time) = change.value("tcp.rto_min").and_then(|text| text.parse::<Time>().ok()) {
             servers.push(RouteAttribute::RtoMin(time));
@@ -44,8 +78,8 @@ impl Lines {
             self.verify(Where::Servers, format!("fanin kernel status | grep -w {name}"));
             servers.push(RouteAttribute::CongestionControl(name));
         }
-        let who = format!("CLIENT={}  # the client's address", addresses.client);
-        self.route(Where::Servers, &who, "CLIENT", &servers);
+        let to = To { name: "CLIENT", address: &addresses.client, who: "the client's address" };
+        self.route(Where::Servers, &to, &servers, today);
         if let Some((base, _)) = gentle {
             self.undo(Where::Servers, format!("fanin kernel unload --over {base}"));
             self.note(
@@ -67,8 +101,8 @@ impl Lines {
                 false => self.receive_buffer(window.0.div_ceil(after.tcp.mss.0)),
             }
         }
-        let who = format!("SERVERS={}  # the servers' network", addresses.servers);
-        self.route(Where::Client, &who, "SERVERS", &client);
+        let to = To { name: "SERVERS", address: &addresses.servers, who: "the servers' network" };
+        self.route(Where::Client, &to, &client, today);
         if client.iter().any(|attribute| matches!(attribute, RouteAttribute::Window(_))) {
             self.sysctl(Where::Client, &Sysctl::receive_autotuning(false));
             self.touch(
@@ -98,22 +132,52 @@ impl Lines {
         );
     }
 
-    /// Sets attributes of a route to an address or network in a variable. Replaces the route without removing it, so traffic continues.
-    fn route(&mut self, place: Where, who: &str, name: &str, attributes: &[RouteAttribute]) {
+    /// Sets attributes of a route to an address or network in a variable, and keeps all others. Replaces the route without removing it, so
+    /// traffic continues.
+    fn route(&mut self, place: Where, to: &To<'_>, attributes: &[RouteAttribute], today: &Settings) {
         if attributes.is_empty() {
             return;
         }
-        self.with(place, who);
+        let words: Vec<String> = attributes.iter().map(RouteAttribute::to_string).collect();
+        let words = words.join(" ");
+        let (address, host) = (to.address, to.address.split('/').next().unwrap_or_default());
+        let short = InShort {
+            apply: &format!(
+                "ip route replace {address} via GATEWAY dev DEVICE {words}  # and all else that this shows: ip route get fibmatch {host}"
+            ),
+            undo: &format!("ip route del {address}  # or replace it by the route that there was"),
+            verify: &format!("ip route show {address}"),
+        };
+        self.in_short(place, &short, |lines| lines.replace_route(place, to, attributes, today));
+        self.note("Scripts (--out) keep all attributes of the route, refuse if its value today is not the one that the advice assumes, and print their changes with --dry-run.");
+        self.note("Undo also restores other attributes of that route, such as its MTU or gateways.");
+        self.note("Open connections keep their settings: restart the processes that hold them.");
+        self.note("To keep a route after a reboot, add it to the network configuration: netplan, NetworkManager, or an `up` line of ifupdown.");
+    }
+
+    /// The careful form of [`Lines::route`].
+    fn replace_route(&mut self, place: Where, to: &To<'_>, attributes: &[RouteAttribute], today: &Settings) {
+        let name = to.name;
+        self.with(place, &format!("{name}={}  # {}", to.address, to.who));
         let last = format!("route flush exact ${name} proto {PROTO}");
         // One route per line, as `ip route replace` expects: removes the backslashes before gateways and the automatic lock of `rto_min`.
         let as_commands = r"s/rto_min lock/rto_min/; s/ \(dead\|linkdown\)//g; s/\\//g; s/^./route replace &/";
-        let get =
+        let mut get =
             format!("NOW=$(ip -o route show \"${name}\") && NOW=$(printf '%s\\n' \"$NOW\" | sed '{as_commands}')");
-        // Gateway, interface and source; the rest is the kernel's own, or another table's.
-        let path = r"s/^[^ ]* //; s/ table [^ ]*//; s/\(src [^ ]*\).*/\1/";
-        let attributes: Vec<String> = attributes.iter().map(RouteAttribute::to_string).collect();
-        let attributes = attributes.join(" ");
-        self.apply(place, format!("WAY=$(ip -o route get \"${{{name}%/*}}\")"));
+        let (commands, assumed): (Vec<String>, Vec<Today<'_>>) =
+            attributes.iter().filter_map(|attribute| assumed(attribute, today)).unzip();
+        commands.iter().for_each(|command| get += &format!(" && {command}"));
+        // In double quotes, a shell halves backslashes. All of the route that packets take today, except its own prefix, its origin and the attributes that change.
+        let mut path = String::from(
+            r"s/\\\\//g; s/^[^ ]* //; s/ \(table\|proto\|expires\|error\) [^ ]*//g; s/ \(dead\|linkdown\|cache\)//g",
+        );
+        let words: Vec<String> = attributes.iter().map(RouteAttribute::to_string).collect();
+        for attribute in words.iter().filter_map(|word| word.split(' ').next()) {
+            path += &format!(r"; s/ {attribute} \(lock \)\{{0,1\}}[^ ]*//");
+        }
+        path += "; s/rto_min lock/rto_min/";
+        let words = words.join(" ");
+        self.apply(place, format!("WAY=$(ip -o route get fibmatch \"${{{name}%/*}}\")"));
         let saved = Saved {
             place,
             file: &format!("/run/fanin-to-${{{name}%/*}}"),
@@ -121,24 +185,22 @@ impl Lines {
             text: &format!("\"$NOW\" \"{last}\""),
             ours: &last,
             load: "ip -batch",
-            today: None,
+            today: assumed,
         };
+        // The attributes first: a list of gateways ends a route.
         self.change(
             &saved,
             &format!(
-                "printf '%s\\n' \"$WAY\" | sed \"{path}; s|.*|route replace ${name} & {attributes} proto {PROTO}|\" | ip -batch -"
+                "printf '%s\\n' \"$WAY\" | sed \"{path}; s|.*|route replace ${name} {words} proto {PROTO} &|\" | ip -batch -"
             ),
         );
-        let shown: String = attributes
+        let shown: String = words
             .split(' ')
             .collect::<Vec<_>>()
             .chunks(2)
             .map(|pair| format!(" | grep -w '{}'", pair.join(if pair[0] == "rto_min" { " lock " } else { " " })))
             .collect();
         self.verify(place, format!("ip -o route show \"${name}\"{shown}"));
-        self.note("Undo also restores other attributes of that route, such as its MTU or gateways.");
-        self.note("Open connections keep their settings: restart the processes that hold them.");
-        self.note("To keep a route after a reboot, add it to the network configuration: netplan, NetworkManager, or an `up` line of ifupdown.");
     }
 
     /// Sets a sysctl.
@@ -151,10 +213,17 @@ impl Lines {
             text: "\"$NOW\"",
             ours: &format!("{key} = ..*"),
             load: "sysctl -p",
-            today: None,
+            today: Vec::new(),
         };
-        self.change(&saved, &format!("sysctl -w {sysctl}"));
-        self.verify(place, format!("sysctl -n {key} | grep -x {value}"));
+        let short = InShort {
+            apply: &format!("sysctl -w {sysctl}"),
+            undo: &format!("sysctl -w {key}=BEFORE  # as this showed before: sysctl -n {key}"),
+            verify: &format!("sysctl -n {key} | grep -x {value}"),
+        };
+        self.in_short(place, &short, |lines| {
+            lines.change(&saved, short.apply);
+            lines.verify(place, short.verify);
+        });
         self.note("To keep a sysctl after a reboot, add it to /etc/sysctl.d/90-fanin.conf.");
     }
 
@@ -235,7 +304,6 @@ impl Lines {
         }
         self.touch("the whole network: hosts and ports without jumbo frames lose connectivity");
         for place in [Where::Servers, Where::Client] {
-            self.with(place, "DEV=eth0  # the interface of the cluster's network");
             let saved = Saved {
                 place,
                 file: "/run/fanin-mtu-$DEV",
@@ -243,10 +311,18 @@ impl Lines {
                 text: "\"link set dev $DEV mtu $NOW\"",
                 ours: "link set dev $DEV mtu [0-9][0-9]*",
                 load: "ip -batch",
-                today: None,
+                today: Vec::new(),
             };
-            self.change(&saved, "ip link set dev \"$DEV\" mtu 9000");
-            self.verify(place, "grep -x 9000 \"/sys/class/net/$DEV/mtu\"");
+            let short = InShort {
+                apply: "ip link set dev DEVICE mtu 9000",
+                undo: "ip link set dev DEVICE mtu BEFORE  # as this showed before: ip link show DEVICE",
+                verify: "ip link show DEVICE | grep -w 'mtu 9000'",
+            };
+            self.in_short(place, &short, |lines| {
+                lines.with(place, "DEV=eth0  # the interface of the cluster's network");
+                lines.change(&saved, "ip link set dev \"$DEV\" mtu 9000");
+                lines.verify(place, "grep -x 9000 \"/sys/class/net/$DEV/mtu\"");
+            });
         }
         self.switch_frames(eos);
     }

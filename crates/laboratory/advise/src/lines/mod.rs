@@ -99,10 +99,30 @@ pub struct Lines {
     pub undo: Vec<Line>,
     /// Commands that verify the change.
     pub verify: Vec<Line>,
+    /// The same for reading: one plain command for what a script does with care.
+    pub plain: Plain,
     /// Effects on traffic other than the cluster's own.
     pub touches: Vec<&'static str>,
     /// Notes from practice.
     pub notes: Vec<&'static str>,
+}
+
+/// Commands for reading. Capitals stand for values of the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Plain {
+    /// Commands that apply the change.
+    pub apply: Vec<Line>,
+    /// Commands that undo it.
+    pub undo: Vec<Line>,
+    /// Commands that verify it.
+    pub verify: Vec<Line>,
+}
+
+/// A change in plain commands, one each.
+struct InShort<'a> {
+    apply: &'a str,
+    undo: &'a str,
+    verify: &'a str,
 }
 
 /// Something that is saved before it is changed.
@@ -118,8 +138,8 @@ struct Saved<'a> {
     ours: &'a str,
     /// The command that loads the file.
     load: &'a str,
-    /// The present state that the advice assumes, if it is one value.
-    today: Option<Today<'a>>,
+    /// Values of the present state that the advice assumes.
+    today: Vec<Today<'a>>,
 }
 
 /// A value of the simulated cluster that a change replaces. On a machine with another one the change may be for the worse, so that it is
@@ -150,7 +170,7 @@ const PROTO: u8 = 250;
 /// Commands for a change of a cluster: `today` are its settings, `after` the changed ones.
 pub fn lines(change: &Change, [today, after]: [&Settings; 2], addresses: &Addresses) -> Lines {
     let mut lines = Lines::default();
-    lines.routes(change, after, addresses);
+    lines.routes(change, [today, after], addresses);
     lines.idle_restart(change);
     lines.congestion_control(change);
     lines.grants(change, after);
@@ -172,17 +192,38 @@ pub fn lines(change: &Change, [today, after]: [&Settings; 2], addresses: &Addres
     lines
 }
 
+/// A shell's line at a place.
+fn sh(place: Where, line: impl Into<String>) -> Line {
+    Line { place, syntax: Syntax::Sh, line: line.into() }
+}
+
 impl Lines {
     fn apply(&mut self, place: Where, line: impl Into<String>) {
-        self.apply.push(Line { place, syntax: Syntax::Sh, line: line.into() });
+        let line = sh(place, line);
+        self.plain.apply.push(line.clone());
+        self.apply.push(line);
     }
 
     fn undo(&mut self, place: Where, line: impl Into<String>) {
-        self.undo.push(Line { place, syntax: Syntax::Sh, line: line.into() });
+        let line = sh(place, line);
+        self.plain.undo.push(line.clone());
+        self.undo.push(line);
     }
 
     fn verify(&mut self, place: Where, line: impl Into<String>) {
-        self.verify.push(Line { place, syntax: Syntax::Sh, line: line.into() });
+        let line = sh(place, line);
+        self.plain.verify.push(line.clone());
+        self.verify.push(line);
+    }
+
+    /// Adds a change in plain commands; `lines` adds its careful form, which is for scripts alone.
+    fn in_short(&mut self, place: Where, short: &InShort<'_>, lines: impl FnOnce(&mut Lines)) {
+        let mut plain = self.plain.clone();
+        plain.apply.push(sh(place, short.apply));
+        plain.undo.push(sh(place, short.undo));
+        plain.verify.push(sh(place, short.verify));
+        lines(self);
+        self.plain = plain;
     }
 
     /// A line with a placeholder, at the start of apply, undo and verify.
@@ -194,7 +235,8 @@ impl Lines {
 
     /// Commands for servers and the client are for all hosts, each once.
     fn among_hosts(&mut self) {
-        for lines in [&mut self.apply, &mut self.undo, &mut self.verify] {
+        let Plain { apply, undo, verify } = &mut self.plain;
+        for lines in [&mut self.apply, &mut self.undo, &mut self.verify, apply, undo, verify] {
             let mut seen: Vec<Line> = Vec::new();
             for mut line in std::mem::take(lines) {
                 if matches!(line.place, Where::Servers | Where::Client) {
@@ -214,9 +256,13 @@ impl Lines {
         let configured = |lines: &[&str]| -> Vec<Line> {
             core::iter::once(&"configure").chain(lines).map(|text| line(text)).collect()
         };
-        self.apply.extend(configured(apply));
-        self.undo.extend(configured(undo));
-        self.verify.push(line(show));
+        let (apply, undo, verify) = (configured(apply), configured(undo), line(show));
+        self.plain.apply.extend_from_slice(&apply);
+        self.plain.undo.extend_from_slice(&undo);
+        self.plain.verify.push(verify.clone());
+        self.apply.extend(apply);
+        self.undo.extend(undo);
+        self.verify.push(verify);
     }
 
     fn note(&mut self, note: &'static str) {
@@ -234,7 +280,7 @@ impl Lines {
     /// Saves the current state before a command changes it, and adds the undo. A repeated change must not save the changed state.
     fn change(&mut self, saved: &Saved<'_>, command: &str) {
         let Saved { place, file, get, text, ours, load, ref today } = *saved;
-        let get = today.as_ref().map_or(get.into(), |today| format!("{get} && {}", today.check()));
+        let get = today.iter().fold(get.to_owned(), |get, today| format!("{get} && {}", today.check()));
         let whole = format!("grep -qx \"{ours}\" \"$SAVE\"");
         self.apply(place, format!("SAVE={file}"));
         self.apply(

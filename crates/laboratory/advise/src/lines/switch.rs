@@ -111,7 +111,7 @@ impl Lines {
             text: &format!("\"{}\"", set("$MIN", "$MAX", "$DROP")),
             ours: &set(number, number, number),
             load: "sh",
-            today: marks_today(change, today, queue),
+            today: marks_today(change, today, queue).into_iter().collect(),
         };
         let (least, most, percent) = (least.to_string(), most.to_string(), percent.to_string());
         self.change(&saved, &set(&least, &most, &percent).replace("$PROFILE", "\"$PROFILE\""));
@@ -152,7 +152,7 @@ impl Lines {
             text: "\"mmuconfig -p $PROFILE -a $NOW\"",
             ours: "mmuconfig -p $PROFILE -a -*[0-9][0-9]*",
             load: "sh",
-            today,
+            today: today.into_iter().collect(),
         };
         self.change(&saved, &format!("mmuconfig -p \"$PROFILE\" -a {exponent}"));
         self.verify(Where::Switch, format!("{now} | grep -x -- {exponent}"));
@@ -212,7 +212,7 @@ impl Lines {
             text: "\"config interface mtu $PORT $NOW\"",
             ours: "config interface mtu $PORT [0-9][0-9]*",
             load: "sh",
-            today: None,
+            today: Vec::new(),
         };
         self.change(&saved, "config interface mtu \"$PORT\" 9100");
         self.verify(Where::Switch, format!("{now} | grep -x 9100"));

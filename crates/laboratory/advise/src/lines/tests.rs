@@ -28,6 +28,19 @@ fn sets_attributes_of_a_route_at_once_and_saves_it() {
 }
 
 #[test]
+fn plain_commands_are_one_line_each_without_sed() {
+    let lines = of(&[("tcp.rto_min", "2 ms")], None);
+    let [apply, undo, verify] = [&lines.plain.apply, &lines.plain.undo, &lines.plain.verify].map(|lines| text(lines));
+    assert_eq!([apply.len(), undo.len(), verify.len()], [1; 3], "{apply:?}");
+    assert!(apply[0].starts_with("ip route replace 192.0.2.1/32 via GATEWAY dev DEVICE rto_min 2ms  #"), "{apply:?}");
+    assert!(undo[0].starts_with("ip route del 192.0.2.1/32") && verify[0] == "ip route show 192.0.2.1/32");
+    assert!(!lines.plain.apply.iter().chain(&lines.plain.undo).any(|line| line.line.contains("sed")));
+    // The careful form checks the value that it replaces.
+    let careful = text(&lines.apply).join("\n");
+    assert!(careful.contains("[ \"$RTO\" = \"200ms\" ]") && careful.contains("fibmatch"), "{careful}");
+}
+
+#[test]
 fn quickack_and_the_window_apply_to_the_client() {
     let lines = of(&[("tcp.delayed_ack", "1"), ("tcp.receive_window", "2920 B")], None);
     assert!(lines.apply.iter().all(|line| line.place == Where::Client));
@@ -156,8 +169,8 @@ fn of_cards() -> Lines {
 fn least_rates_and_notifications_are_settings_of_cards() {
     let lines = of_cards();
     let there = |place, what: &str| lines.apply.iter().any(|line| line.place == place && line.line.contains(what));
-    assert!(there(Where::Servers, "echo 500 > \"/sys/class/net/$DEV/ecn/roce_rp/rpg_min_rate\""), "in Mbit/s");
-    assert!(there(Where::Client, "echo 50 > \"/sys/class/net/$DEV/ecn/roce_np/min_time_between_cnps\""), "in us");
+    assert!(there(Where::Servers, "echo 500 | tee \"/sys/class/net/$DEV/ecn/roce_rp/rpg_min_rate\""), "in Mbit/s");
+    assert!(there(Where::Client, "echo 50 | tee \"/sys/class/net/$DEV/ecn/roce_np/min_time_between_cnps\""), "in us");
     assert!(of(&[("hpcc.min_rate", "1/200")], None).apply[0].line.contains("no public command"));
 }
 
