@@ -1,6 +1,6 @@
 # Measurements, long tests, and maintenance of their records. `make measurements` lists them; bench/README.md explains them.
 
-.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-scale bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge packetdrill packetdrill-kernel advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-kernel diagnose-corpus diagnose-scenarios diagnose-tshark estimates fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-delays bench-grants bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize test-crowded web-check web-test web-picture advise-agrees sensitivity cost digests validate soak failover testbed-check testbed-requests testbed-kernel testbed-kill kernel-objects kernel-churn watch-bursts watch-causes watch-churn bench-limit-cost bench-limit grants-programs testbed-grants grants-pairs
+.PHONY: measurements cost-functions digests-update cost-update bench bench-against bench-htsim bench-cores bench-scale bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults bench-tree bench-roles bench-requests bench-placement torture linux-validate linux-check linux-instant linux-instant-record linux-instant-judge packetdrill packetdrill-kernel advise-lines advise-check advise-check-slow advise-bench advise-papers validate-check diagnose-bench diagnose-check diagnose-kernel diagnose-corpus diagnose-scenarios diagnose-tshark estimates fuzz-check memcached-alone conformance differential bench-front bench-front-against bench-delays bench-grants bench-windows bench-settings bench-loops bench-agents soak-agents claims-on-sockets siege hunger sanitize test-crowded web-check web-test web-picture advise-agrees sensitivity cost digests validate soak failover testbed-check testbed-requests testbed-kernel testbed-kill kernel-objects kernel-churn watch-bursts watch-causes watch-churn bench-limit-cost bench-limit grants-programs testbed-grants grants-pairs actions-on-sockets
 
 measurements: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' bench/measurements.mk | awk -F'|' '{printf "make %-22s %s\n", $$1, $$2}'
@@ -280,6 +280,10 @@ claims-on-sockets: build ## judge the claims about the testbeds of SICC and PICC
 soak: build ## run `fanin front` under load with faults, reloads and hand-overs for SECONDS (3600)
 	@scripts/setup.sh memcached
 	@python3 bench/soak.py --seconds $(or $(SECONDS),3600)
+
+actions-on-sockets: build ## carry out random sequences of an operator's actions on the real front end, memcached and agents, for MINUTES (10), from SEED
+	@scripts/setup.sh memcached
+	@python3 bench/actions.py --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 failover: build ## kill, stop, slow and cut off servers of `fanin front` FAULTS (500) times
 	@scripts/setup.sh memcached
