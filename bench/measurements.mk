@@ -281,6 +281,11 @@ soak: build ## run `fanin front` under load with faults, reloads and hand-overs 
 	@scripts/setup.sh memcached
 	@python3 bench/soak.py --seconds $(or $(SECONDS),3600)
 
+.PHONY: actions-on-sockets
+actions-on-sockets: build ## carry out random sequences of an operator's actions on the real front end, memcached and agents, for MINUTES (10), from SEED
+	@scripts/setup.sh memcached
+	@python3 bench/actions.py --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+
 failover: build ## kill, stop, slow and cut off servers of `fanin front` FAULTS (500) times
 	@scripts/setup.sh memcached
 	@python3 bench/failover.py --faults $(or $(FAULTS),500)

@@ -37,7 +37,7 @@ class VersionClient(threading.Thread):
         while not self.stop.is_set() and self.wrong is None:
             mark = self.mark()
             try:
-                with socket.create_connection(("127.0.0.1", self.port), 10) as s:
+                with self.connect(("127.0.0.1", self.port), 10) as s:
                     s.settimeout(10)
                     file = s.makefile("rwb")
                     while not self.stop.is_set() and self.wrong is None:
@@ -47,6 +47,9 @@ class VersionClient(threading.Thread):
                 if not self.may_break(mark):
                     self.wrong = f"{time.time():.3f}, port {self.port}: the connection broke, or no answer came within ten seconds: {error!r}"
                 time.sleep(0.1)
+
+    def connect(self, address, seconds):
+        return socket.create_connection(address, seconds)
 
     def mark(self):
         """The state when a connection begins, for `may_break`."""

@@ -28,7 +28,7 @@ use fanin_units::{Bytes, Time};
 pub use counters::AgentCounters;
 use fanin_proxy_config::AgentSettings;
 use fanin_proxy_config::racks::FRONT_ENDS;
-use fanin_proxy_core::clock::{Nanos, nanos, reaches, span};
+use fanin_proxy_core::clock::{LONG_TURN, Nanos, nanos, reaches, span};
 use fanin_proxy_core::memory::table::{Id, Table};
 use fanin_proxy_core::memory::{Charge, charged};
 use fanin_proxy_core::pulse::Work;
@@ -59,7 +59,9 @@ const FIRST_OBJECT: Bytes = Bytes(4 << 10);
 /// An agent.
 pub struct Agent<N: Net> {
     net: N,
+    /// Time of the loop iteration, and of the previous one.
     now: Nanos,
+    polled: Nanos,
     me: Node,
     settings: Arc<AgentSettings>,
     counters: Arc<AgentCounters>,
@@ -146,6 +148,7 @@ impl<N: Net> Agent<N> {
         });
         Ok(Agent {
             now: 0,
+            polled: 0,
             me,
             machine: Machine::new(params(&settings)),
             out: Vec::new(),
@@ -180,7 +183,7 @@ impl<N: Net> Agent<N> {
 
     /// Runs one iteration: handles events and what follows from them.
     pub fn turn(&mut self, now: Nanos, events: impl Iterator<Item = Event>) {
-        self.now = now;
+        self.polled = std::mem::replace(&mut self.now, now);
         self.net.begin_turn(now);
         for event in self.net.take_waiting().into_iter().chain(events) {
             self.counters.pulse.works(Work::Event(Token::decode(event.token)));
@@ -196,6 +199,15 @@ impl<N: Net> Agent<N> {
         self.limit_memory();
         self.counters.peers.set(self.peers.len() as u64);
         self.counters.hub_requests.set(self.machine.hub().map_or(0, Hub::open_requests) as u64);
+    }
+
+    /// The iteration has ended by now. If that took long, the thread has waited for the processor: its requests have left no earlier, so that their
+    /// memcached has the timeout from now on.
+    pub fn has_turned(&mut self, ended: Nanos) {
+        let begun = self.now;
+        if ended.saturating_sub(begun) >= LONG_TURN {
+            self.memcacheds.iter_mut().for_each(|memcached| memcached.has_sent_late(begun, ended));
+        }
     }
 
     /// How long it may wait for events.
@@ -258,7 +270,8 @@ impl<N: Net> Agent<N> {
             self.report();
         }
         for server in 0..self.memcacheds.len() {
-            if self.memcacheds[server].next_due().is_some_and(|at| at <= self.now) {
+            // What had come by then has been read.
+            if self.memcacheds[server].next_due().is_some_and(|at| at <= self.polled) {
                 self.memcached_fails(server);
                 self.take_found();
             }

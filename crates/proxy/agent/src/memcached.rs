@@ -279,6 +279,16 @@ impl<S> Memcached<S> {
         }
     }
 
+    /// Requests of the loop iteration that began at a time were sent only now, and attempts to connect were made.
+    pub fn has_sent_late(&mut self, begun: Nanos, ended: Nanos) {
+        if let State::Opening { since, .. } = &mut self.state
+            && *since == begun
+        {
+            *since = ended;
+        }
+        self.sent.iter_mut().rev().take_while(|command| command.at == begun).for_each(|command| command.at = ended);
+    }
+
     /// Closes the connection, which is tried again after a pause; its gets are lost. Returns its socket.
     pub fn fail(&mut self, now: Nanos, random: u64, found: &mut Results) -> Option<S> {
         let gets = self.sent.drain(..).flat_map(|command| command.gets).chain(self.queue.drain(..));

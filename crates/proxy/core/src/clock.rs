@@ -11,6 +11,9 @@ pub struct Clock(Instant);
 /// Nanoseconds since start.
 pub type Nanos = u64;
 
+/// Duration of a loop iteration from which on deadlines of its requests count from its end, ns: shorter ones do not matter to a timeout.
+pub const LONG_TURN: Nanos = 1_000_000;
+
 impl Clock {
     /// The clock, from now on.
     #[expect(

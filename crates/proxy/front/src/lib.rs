@@ -27,7 +27,7 @@ use fanin_ring::Event;
 use clients::Clients;
 use context::{Context, READ};
 use fanin_proxy_config::Settings;
-use fanin_proxy_core::clock::{Nanos, nanos};
+use fanin_proxy_core::clock::{LONG_TURN, Nanos, nanos};
 use fanin_proxy_core::pulse::Work;
 use fanin_proxy_net::pace::Pace;
 use fanin_proxy_net::{Net, Token};
@@ -136,6 +136,15 @@ impl<N: Net> Front<N> {
         self.enforce_memory_limit();
         let delay = self.pace.delay(now, self.asked() - before);
         if self.has_more() { 0 } else { delay }
+    }
+
+    /// The iteration has ended by now. If that took long, the thread has waited for the processor: its requests have left no earlier, so that their
+    /// servers have the timeout from now on.
+    pub fn has_turned(&mut self, ended: Nanos) {
+        let begun = self.context.now;
+        if ended.saturating_sub(begun) >= LONG_TURN {
+            self.upstreams.has_sent_late(begun, ended);
+        }
     }
 
     /// It has slept for as long as [`turn`](Front::turn) returned, which took this long.

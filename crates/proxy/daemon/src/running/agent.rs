@@ -89,6 +89,7 @@ fn run(mut agent: Agent<Secure<Sockets>>, counters: &AgentCounters) -> io::Resul
         agent.net().wait(longest, &mut events)?;
         counters.pulse.begins();
         agent.turn(clock.now(), events.drain(..));
+        agent.has_turned(clock.now());
         counters.pulse.ends();
     }
     Ok(())

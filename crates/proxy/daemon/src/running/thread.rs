@@ -23,9 +23,11 @@ pub fn run(mut front: Front<Secure<Sockets>>, counters: &Counters) -> io::Result
         let begun = clock.now();
         counters.pulse.begins();
         let delay = front.turn(begun, events.drain(..));
+        let ended = clock.now();
+        front.has_turned(ended);
         counters.pulse.ends();
         if let Some(iterations) = &counters.iterations {
-            iterations.add(clock.now() - begun);
+            iterations.add(ended - begun);
         }
         if delay > 0 {
             counters.naps.add(1);

@@ -238,6 +238,11 @@ impl<S> Upstreams<S> {
         (0..self.servers.len()).step_by(if self.has_singles { 1 } else { 2 })
     }
 
+    /// Requests of the loop iteration that began at a time were sent only now.
+    pub fn has_sent_late(&mut self, begun: Nanos, ended: Nanos) {
+        self.servers.iter_mut().for_each(|server| server.has_sent_late(begun, ended));
+    }
+
     /// Stops to look at second connections if all are idle.
     pub fn rest_if_idle(&mut self) {
         self.has_singles &= !self.servers.iter().skip(1).step_by(2).all(Server::is_idle);

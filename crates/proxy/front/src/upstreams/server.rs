@@ -386,6 +386,16 @@ impl<S> Server<S> {
         }
     }
 
+    /// Requests of the loop iteration that began at a time were sent only now, and attempts to connect were made.
+    pub fn has_sent_late(&mut self, begun: Nanos, ended: Nanos) {
+        if let State::Opening { since, .. } = &mut self.state
+            && *since == begun
+        {
+            *since = ended;
+        }
+        self.asked.iter_mut().rev().take_while(|ask| ask.at == begun).for_each(|ask| ask.at = ended);
+    }
+
     /// Whether the connection has failed by that.
     pub fn has_timed_out(&self, now: Nanos) -> bool {
         self.fails_at().is_some_and(|at| at <= now)

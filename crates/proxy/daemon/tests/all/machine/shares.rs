@@ -120,6 +120,26 @@ fn response_that_has_come_is_not_late() {
     assert_eq!((site.said(client), site.figure("server_failures")), (b"END\r\n".to_vec(), 0));
 }
 
+/// The thread has waited for the processor between its look at the time and the request that it sends.
+#[test]
+fn request_that_is_sent_late_has_the_whole_timeout() {
+    let folder = super::in_memory();
+    let mut site = Site::front(folder.path(), &pool("timeout = \"400 ms\"\n").replace(", \"10.0.0.2:1\"", ""));
+    let client = site.world.borrow_mut().client(usize::MAX / 2);
+    settle(&mut site);
+    site.send(client, b"get a\r\n");
+    site.turn();
+    site.now += 10_000 * MS;
+    let Process::Front(front) = &mut site.process else { panic!("an agent") };
+    front.has_turned(site.now);
+    site.now += 390 * MS;
+    (0..3).for_each(|_| site.turn());
+    assert_eq!((site.said(client), site.figure("server_failures")), (Vec::new(), 0));
+    site.now += 10 * MS;
+    (0..2).for_each(|_| site.turn());
+    assert_eq!(site.figure("server_failures"), 1, "the timeout later, it has failed");
+}
+
 #[test]
 fn unanswered_bytes_of_single_gets_are_bounded() {
     let folder = super::in_memory();
