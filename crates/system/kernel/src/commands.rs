@@ -8,7 +8,6 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::process::Command as Process;
 use std::time::Duration;
 
 use clap::Parser;
@@ -27,6 +26,7 @@ use crate::prediction::predict;
 use crate::requirements::{Requirement, of_devices, requirements};
 use crate::resident;
 use crate::rig::{self, Role};
+use crate::tools;
 use crate::trouble::Trouble;
 use crate::watch::command;
 use crate::watch::save::SaveOptions;
@@ -36,9 +36,6 @@ use arguments::{
     WatchArguments,
 };
 use loaded::LoadedControl;
-
-/// Folders of system tools. Root's `PATH` is not used, for security.
-const TOOLS_IN: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 /// Duration of a trial unless set.
 const TRIAL: Duration = Duration::from_secs(600);
@@ -281,7 +278,8 @@ fn status(arguments: &ShowArguments) -> Result<(), Trouble> {
     if !nix::unistd::Uid::effective().is_root() {
         return Err(Trouble::Environment("only root can see pins in /sys/fs/bpf: use sudo".into()));
     }
-    let sockets = sockets();
+    // Connections of this network namespace with their congestion control.
+    let sockets = tools::output("ss", &["-tinH"]);
     let connections = |name: &str| {
         let lines = sockets.as_ref().map(|text| text.split_whitespace().filter(|word| *word == name));
         lines.map(Iterator::count)
@@ -310,13 +308,6 @@ fn status(arguments: &ShowArguments) -> Result<(), Trouble> {
             say(&(controls + &devices))
         }
     }
-}
-
-/// Connections of this network namespace with their congestion control.
-fn sockets() -> Option<String> {
-    let program = TOOLS_IN.iter().map(|folder| Path::new(folder).join("ss")).find(|path| path.is_file())?;
-    let output = Process::new(program).args(["-tinH"]).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 fn unload(arguments: &UnloadArguments) -> Result<(), Trouble> {

@@ -42,4 +42,6 @@ mod rig;
 #[cfg(feature = "load")]
 mod tcx;
 #[cfg(feature = "load")]
+mod tools;
+#[cfg(feature = "load")]
 pub mod trouble;

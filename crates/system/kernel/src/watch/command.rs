@@ -17,6 +17,7 @@ use crate::clock::{monotonic, since_1970};
 use crate::device;
 use crate::load;
 use crate::names::printable;
+use crate::tools;
 use crate::trouble::Trouble;
 use crate::watch::anonymous::Key;
 use crate::watch::burst::{Burst, Finder};
@@ -102,13 +103,14 @@ impl Scale {
     }
 }
 
-/// Rate of a device's link, and whether it is assumed. A virtual device reports a rate that nothing enforces.
+/// Rate of a device's link, and whether it is assumed. A virtual device reports a rate that nothing enforces; then its own queue may have one, in
+/// the other direction.
 fn link_rate(options: &Options) -> (u64, bool) {
     let device = &options.device;
     let own = if device::is_on_a_bus(device) { device::rate_mbit(device) } else { None };
     match options.rate_mbit.or(own) {
         Some(mbit) => (mbit, false),
-        None => (ASSUMED_MBIT, true),
+        None => (tools::shaped_mbit(device).unwrap_or(ASSUMED_MBIT), true),
     }
 }
 
@@ -238,11 +240,11 @@ impl Watch<'_> {
         let kept: Vec<Capability> = kept.into_iter().filter(|(_, needed)| *needed).map(|(one, _)| one).collect();
         keep_only(&kept).map_err(|error| Trouble::kernel("give up capabilities", error))?;
         if is_assumed {
-            let limit = ASSUMED_MBIT / 2;
+            let limit = link_mbit / 2;
             let name = printable(device);
             writeln!(
                 io::stderr(),
-                "note: {name} does not report the rate of a link: assuming {ASSUMED_MBIT} Mbit/s. Only arrivals above {limit} Mbit/s are \
+                "note: {name} does not report the rate of a link: assuming {link_mbit} Mbit/s. Only arrivals above {limit} Mbit/s are \
                  bursts then, and a slower link shows none: set --rate-mbit to the rate of the path's narrowest port"
             )?;
         }
