@@ -64,7 +64,9 @@ pub(crate) fn of_times(captures: &[Capture], out: &mut Vec<String>) {
         let [(_, ended, one), (begun, _, other)] = pair else { continue };
         if begun > ended {
             let apart = (begun - ended) as f64 / 1e9;
-            out.push(format!("{one} and {other} cover different times, {apart:.3} s apart, and are not combined"));
+            out.push(format!(
+                "{one} and {other} cover different times, {apart:.3} s apart: the rounds of both count, all else is of the one with more rounds"
+            ));
         }
     }
 }
