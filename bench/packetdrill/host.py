@@ -87,7 +87,7 @@ class Host:
             if connection is None:
                 connection, _ = self.listener.accept()
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # What the last event triggers leaves at once.
+        # Answers to the last event leave at once.
         self.listen_until(time.monotonic() + 0.003, start)
 
     def arriving(self, event):

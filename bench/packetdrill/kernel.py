@@ -1,9 +1,9 @@
-"""Compare what the endpoint and this machine's kernel send, segment by segment, when the same segments arrive (root).
+"""Compare the endpoint with this machine's kernel, segment by segment, when the same segments arrive (root).
 
     bench/packetdrill/kernel.py [--seeds FIRST..LAST] [--kinds KIND,...] [--controls CONTROL,...] [--keep DIR] [--json FILE]
 
 A case is drawn by a model of a path and a receiver (crates/scenario/assemble/examples/packetdrill/random.rs). The kernel's ticks have
-another phase in each run, which decides what CUBIC's window is a tick later: where the two differ, the kernel is asked again, and
+another phase in each run, on which CUBIC's window depends: where the two differ, the kernel is asked again, and
 "as another run" counts cases in which one of its five runs is the endpoint's. The first segment that differs is printed; the shortest
 case that differs is kept as a packetdrill script, and the kernel's answers beside it."""
 

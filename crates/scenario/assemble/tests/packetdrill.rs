@@ -1,4 +1,4 @@
-//! The endpoint sends what Linux sends: scripts recorded from Linux 6.18, each for one rule of its loss recovery
+//! The endpoint sends the segments that Linux sends: scripts recorded from Linux 6.18, each for one rule of its loss recovery
 //! (`make packetdrill` runs whole suites).
 
 use std::path::Path;

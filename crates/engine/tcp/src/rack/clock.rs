@@ -90,13 +90,13 @@ impl Clock {
         }
     }
 
-    /// Data arrived so many segments early (tcp_check_sack_reordering).
+    /// Data arrived this number of segments early (tcp_check_sack_reordering).
     pub fn note_reordering(&mut self, far: u64) {
         self.reordering = self.reordering.max(far.min(MAX_REORDERING) as u32);
         self.reordered = true;
     }
 
-    /// 6.2, step 4: how long a segment may be overdue. None in recovery, or with so many segments SACKed, until reordering is seen.
+    /// 6.2, step 4: how long a segment may be overdue. None in recovery, or with that number of segments SACKed, until reordering is seen.
     pub fn reordering_window(&self, recovers: bool, sacked: u32, srtt: Time) -> Time {
         if !self.reordered && (recovers || sacked >= self.reordering) {
             return Time::ZERO;

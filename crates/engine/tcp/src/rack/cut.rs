@@ -26,7 +26,7 @@ impl Cut {
         Cut { marker: 0, resent: None, ssthresh: None, cwnd: 0, resent_at: Time::NEVER }
     }
 
-    /// A reduction begins; so many retransmissions in flight may still arrive twice.
+    /// A reduction begins; retransmissions in flight may still arrive twice.
     pub fn begin(&mut self, una: u64, resent: u32) {
         (self.marker, self.resent) = (una, (resent > 0).then_some(resent));
     }

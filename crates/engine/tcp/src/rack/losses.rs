@@ -105,7 +105,7 @@ impl Rack {
     }
 }
 
-/// What a search for losses found.
+/// Result of a search for losses.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Losses {
     /// Segments newly considered lost.

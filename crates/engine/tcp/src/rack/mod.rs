@@ -71,9 +71,9 @@ pub struct Marks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resend {
     Nothing,
-    /// New data first: if there is none, what is lost (F-RTO).
+    /// New data first; lost segments if there is none (F-RTO).
     AfterNew,
-    /// What is lost.
+    /// Lost segments.
     Lost,
 }
 
@@ -82,7 +82,7 @@ enum Resend {
 pub(crate) struct Rack {
     board: Board,
     phase: Phase,
-    /// The end of what was sent when the phase began (high_seq).
+    /// End of the data sent when the phase began (high_seq).
     high: u64,
     clock: Clock,
     undo: Cut,
@@ -91,7 +91,7 @@ pub(crate) struct Rack {
     new_data_tells: bool,
     /// Segments that the peer reported as duplicates.
     duplicates: u32,
-    /// What the timer is for, and when it fires.
+    /// The timer's purpose, and when it fires.
     timer: Option<(Timer, Time)>,
     validation: Validation,
     variance: Variance,
@@ -178,7 +178,7 @@ impl Rack {
         self.finish_sending(tcb, call);
     }
 
-    /// Take what the deliveries measure, change the phase, and set the window.
+    /// Take the round trips of the deliveries, change the phase, and set the window.
     fn respond(
         &mut self,
         tcb: &mut Tcb,
@@ -226,7 +226,7 @@ impl Rack {
         }
     }
 
-    /// Change the phase by what an acknowledgement says (tcp_fastretrans_alert); returns what to send again.
+    /// Change the phase after an acknowledgement (tcp_fastretrans_alert); returns the data to send again.
     fn judge(&mut self, tcb: &mut Tcb, call: &Call<'_, impl Wire>, segment: &Segment, news: &mut News) -> Resend {
         if news.ece {
             self.undo.ssthresh = None;

@@ -1,4 +1,4 @@
-//! What one acknowledgement says (the flags of Linux 6.12, tcp_ack() and struct tcp_sacktag_state).
+//! The news of one acknowledgement (the flags of Linux 6.12, tcp_ack() and struct tcp_sacktag_state).
 
 use fanin_units::Time;
 

@@ -33,7 +33,7 @@ impl Rack {
         tcb.snd.send_cwr = tcb.ecn;
     }
 
-    /// Set the window to what may be sent for this delivery (tcp_cwnd_reduction).
+    /// Set the window for this delivery (tcp_cwnd_reduction).
     pub(super) fn reduce(&self, tcb: &mut Tcb, call: &Call<'_, impl Wire>, delivered: u64, news: &News) {
         let Some(prr) = tcb.snd.cwr.as_mut().filter(|_| delivered > 0) else { return };
         // Grow back only while recovery makes progress (RFC 9937, section 6: SafeACK).

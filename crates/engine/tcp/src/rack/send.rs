@@ -16,7 +16,7 @@ impl Rack {
         match self.phase {
             Phase::Reduced | Phase::Recovery => tcb.snd.window.cwnd.into(),
             Phase::Loss => tcb.sendable(call, |_| self.board.in_flight()).into(),
-            // What is SACKed frees the window (RFC 3042; RFC 6675, section 5, step 3).
+            // SACKed data frees the window (RFC 3042; RFC 6675, section 5, step 3).
             Phase::Open | Phase::Disorder => {
                 let cwnd = u64::from(tcb.sendable(call, |_| self.board.in_flight()));
                 let kept = if call.params.limited_transmit { 0 } else { self.board.sacked.share };
@@ -25,7 +25,7 @@ impl Rack {
         }
     }
 
-    /// Send again what is lost, perhaps after new data.
+    /// Send lost segments again, perhaps after new data.
     pub(super) fn resend(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, resend: Resend) {
         match resend {
             Resend::Nothing => return,

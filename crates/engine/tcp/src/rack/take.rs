@@ -121,7 +121,7 @@ impl Rack {
         }
     }
 
-    /// Remove what is acknowledged. `highest`: one past the highest SACKed byte before this acknowledgement.
+    /// Remove acknowledged segments. `highest`: one past the highest SACKed byte before this acknowledgement.
     pub(super) fn take_acknowledged(
         &mut self,
         tcb: &Tcb,

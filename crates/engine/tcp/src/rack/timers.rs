@@ -59,7 +59,7 @@ impl Rack {
         self.show_timer(tcb);
     }
 
-    /// The reordering timer fired: what is overdue is lost. No acknowledgement, so one delivery is counted for the first retransmission.
+    /// The reordering timer fired: overdue segments are lost. No acknowledgement, so one delivery is counted for the first retransmission.
     fn end_reordering(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
         let (flight, before) = (self.board.out(), self.board.in_flight());
         let (losses, _) = self.lost_by_time(call, tcb.snd.rtt.srtt());

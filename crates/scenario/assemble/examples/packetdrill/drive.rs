@@ -1,6 +1,6 @@
-//! Drives one endpoint through a script and compares what it sends.
+//! Drives one endpoint through a script and compares its segments with the script's.
 //!
-//! Allowances, for what is a difference of modelling:
+//! Allowances, for differences of modelling:
 //! - P is not compared (endpoints carry lengths), nor are advertised windows and the handshake's options.
 //! - The endpoint does not build super-packets (TSO): an expected segment may leave as several in a row.
 //! - Each event takes 10 us, as on a real machine, so that no round trip is zero. Events keep their scripted times otherwise.
@@ -25,7 +25,7 @@ const STEP: i64 = 10;
 /// How long to wait for a segment whose time the script leaves open.
 const PATIENCE: i64 = 60_000_000;
 
-/// What was compared.
+/// Number of comparisons.
 #[derive(Clone, Default)]
 pub struct Tally {
     pub segments: u32,
@@ -84,7 +84,7 @@ struct Run<'a> {
 pub struct Options {
     /// Further lines of the scenario's `[tcp]`.
     pub keys: String,
-    /// Compare nothing; print what the endpoint sends.
+    /// Compare nothing; print the endpoint's segments.
     pub trace: bool,
 }
 
@@ -159,7 +159,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A new endpoint, with Linux's settings and what the SYNs of the script agree on.
+    /// A new endpoint, with Linux's settings and the options that the script's SYNs agree on.
     fn open(&mut self, index: usize) -> Result<(), String> {
         let later = &self.script.events[index..];
         let syns = |inward: bool| {
@@ -171,7 +171,7 @@ impl Run<'_> {
         };
         let nothing = script::Segment::default();
         let (theirs, own) = (syns(true).unwrap_or(&nothing), syns(false).unwrap_or(&nothing));
-        // `<...>` stands for the defaults: timestamps in a SYN, and in a SYN-ACK what the SYN has.
+        // `<...>` stands for the defaults: timestamps in a SYN, and in a SYN-ACK the SYN's options.
         let stamps = theirs.stamp.is_some() && (own.stamp.is_some() || own.any_options);
         let sack = theirs.sack_ok && (own.sack_ok || own.any_options);
         let mss = theirs.mss.unwrap_or(536).min(own.mss.unwrap_or(1460)) - if stamps { 12 } else { 0 };
@@ -320,7 +320,7 @@ impl Run<'_> {
         }
     }
 
-    /// What differs between a segment and the part of the expected one that begins at `next`.
+    /// The difference between a segment and the part of the expected one that begins at `next`.
     fn differs(&self, wanted: &script::Segment, sent: &Sent, next: u32, last: bool) -> Option<&'static str> {
         let (segment, first) = (&sent.segment, next == wanted.seq);
         let mut expected = flags(&wanted.flags);

@@ -5,7 +5,7 @@ use fanin_tcp::{Endpoint, Marks, Phase};
 /// TCP_INFINITE_SSTHRESH.
 const UNLIMITED: i64 = 0x7fff_ffff;
 
-/// What the script asserts: how many assertions were compared, and how many have no counterpart in the endpoint.
+/// Assertions of the script: how many assertions were compared, and how many have no counterpart in the endpoint.
 #[derive(Clone, Copy, Default)]
 pub struct Compared {
     pub asserted: u32,

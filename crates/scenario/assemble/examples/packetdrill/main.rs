@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! packetdrill suite FOLDER [KEY=VALUE]...        run all scripts below a folder: a verdict for each, and a table by folder
-//! packetdrill trace SCRIPT [KEY=VALUE]...        print what the endpoint sends, whatever the script expects
+//! packetdrill trace SCRIPT [KEY=VALUE]...        print the endpoint's segments, whatever the script expects
 //! packetdrill random FIRST LAST KIND CONTROL     a case of `random` a line, as JSON
 //! ```
 //!

@@ -1,8 +1,8 @@
-//! Random paths and receivers: what a host gets when they answer what the endpoint sends. A kernel that gets the same segments must send
-//! what the endpoint sends (`bench/packetdrill.py`).
+//! Random paths and receivers that answer the endpoint's segments. A kernel that gets their answers, too, must send the same
+//! segments (`bench/packetdrill/kernel.py`).
 //!
 //! A path has a fixed delay and a rate; it loses, reorders and marks data, and loses acknowledgements. A receiver acknowledges every first
-//! or second segment, repeats itself for what is out of order, and may have a small window. The application writes once or
+//! or second segment, repeats itself for data out of order, and may have a small window. The application writes once or
 //! several times. Segments arrive clear of the endpoint's timers, which a kernel serves a tick or more later.
 
 use fanin_tcp::{Endpoint, Flags, Segment, Settings};
@@ -53,7 +53,7 @@ impl Kind {
     }
 }
 
-/// A case: the events at a host, and what the endpoint sends.
+/// A case: the events at a host, and the endpoint's segments.
 #[derive(Serialize)]
 pub struct Case {
     pub seed: u64,
@@ -63,7 +63,7 @@ pub struct Case {
     pub sent: Vec<Data>,
 }
 
-/// What happens at the host, at a time in microseconds after the SYN.
+/// An event at the host, at a time in microseconds after the SYN.
 #[derive(Serialize)]
 pub struct Event {
     at: i64,
@@ -146,7 +146,7 @@ struct Receiver {
     ece: bool,
 }
 
-/// Segments on their way: when they arrive, and what.
+/// A segment on its way.
 enum Flying {
     Data(Segment, bool),
     Ack(Event),
@@ -268,7 +268,7 @@ impl Run {
         self.flying.push((self.busy_until + late, Flying::Data(segment, marked)));
     }
 
-    /// Carry out what comes next; returns false if nothing does.
+    /// Carry out the next event; returns false if there is none.
     fn step(&mut self) -> bool {
         let timer = match Transport::deadline(&self.endpoint) {
             Time::NEVER => i64::MAX,
@@ -284,12 +284,12 @@ impl Run {
         }
         let acts_here = |flying: &Flying| matches!(flying, Flying::Ack(_));
         let at_host = next == write || first.is_some_and(|i| next == arrival && acts_here(&self.flying[i].1));
-        // A kernel's timer fires later than the endpoint's: what arrives meanwhile waits.
+        // A kernel's timer fires later than the endpoint's: arrivals meanwhile wait.
         if at_host && timer != i64::MAX && timer - next < APART {
             self.put_off(first.filter(|_| next == arrival), timer + self.slip + grain(timer - self.armed) + APART);
             return true;
         }
-        // So does what comes before a kernel's timer has fired.
+        // So do arrivals before a kernel's timer has fired.
         if at_host && next < self.armed + self.slip {
             self.put_off(first.filter(|_| next == arrival), self.armed + self.slip + APART);
             return true;

@@ -42,7 +42,7 @@ impl Verdict {
         }
     }
 
-    /// What was compared, or why it fails.
+    /// The number of comparisons, or why it fails.
     pub fn details(&self) -> String {
         match self {
             Verdict::Pass(drive::Tally { segments, info, left }) => {
