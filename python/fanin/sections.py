@@ -250,10 +250,6 @@ class Tcp(TypedDict, total=False):
     """Time-based loss detection (RACK, RFC 8985): segments sent a round trip before a delivered one are lost,
     retransmissions included; off: duplicate-ACK counting (RFC 6675). Needs sack. Use true or false. Default:
     false."""
-    sacks_first: bool
-    """Process an ACK's SACK blocks before its cumulative acknowledgement (Linux; RFC 8985 gives no order).
-    RACK.rtt is then that of the latter: a delayed ACK makes it long, and segments sent together with the
-    acknowledged one wait for the reordering timer. Use true or false. Default: false."""
     tail_loss_probe: bool
     """Tail-loss probe after two round trips without an ACK (TLP, RFC 8985, section 7); it does not count as a
     timeout. Needs sack. Use true or false. Default: false."""
@@ -329,6 +325,10 @@ class Tcp(TypedDict, total=False):
     """Undo a window reduction that proves unnecessary: if all retransmissions were duplicates (DSACK, RFC
     2883 and 3708), or the acknowledged data was sent before the retransmission (Eifel, RFC 3522 and 4015;
     needs timestamps). As in Linux. Use true or false. Default: false."""
+    frto: bool
+    """F-RTO (RFC 5682): after a timeout, the first ACK lets new data go instead of retransmissions; if data
+    that was not retransmitted is acknowledged next, the timeout was spurious and the window is restored. As
+    in Linux. Use true or false. Default: false."""
     hystart: bool
     """HyStart as in Linux: end CUBIC's slow start at windows of 16 segments or more if the ACKs of a round
     trip take more than half of the least one, or if round trips have grown by 4 ms. Off: slow start ends with
@@ -1087,6 +1087,10 @@ class Grants(TypedDict, total=False):
     turn: int
     """Segments of a turn. With two, a receiver that delays ACKs acknowledges each turn at once, as Linux has
     to. Use a whole number; 1 to 64. Default: 1."""
+    limit: float | str
+    """Payload a second that the host grants in all: a limit below its link's rate, which no port has to
+    enforce by drops. Use a share of the link's rate, or a rate with its unit, such as "1/100" or "5 Mbit/s".
+    Default: 1."""
 
 
 class EcnThreshold(TypedDict, total=False):
