@@ -290,7 +290,7 @@ def segments(recorded):
     header, kinds, suites = recorded["random"]["header"], recorded["random"]["rows"], recorded["suites"]
     rows = [f"| {row['kind']}, {row['control']} | {row['counts'][0]} | {row['counts'][1]} | {row['counts'][2]} |" for row in kinds]
     total = [sum(row["counts"][i] for row in kinds) for i in range(3)]
-    folders = [f"| {name} | {passed} | {failed} | {other} |" for name, (passed, failed, other) in suites["folders"].items()]
+    folders = [f"| `{name}` | {passed} | {failed} | {other} |" for name, (passed, failed, other) in suites["folders"].items()]
     return f"""
 ## Segment by segment
 
