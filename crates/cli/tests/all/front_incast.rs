@@ -100,7 +100,7 @@ fn observed_multigets_change_prediction_limit_and_advice() {
 #[test]
 fn pool_without_a_limit_is_warned_and_gets_remedies() {
     let (place, at) = (Place::with(""), own_address().to_string());
-    let text = settings(&at, "multiget = \"one-all\"\n").replace("keys = 32, value = \"100 B\"", "keys = 300");
+    let text = settings(&at, "multiget = \"one-all\"\n").replace("keys = 32, value = \"100 B\"", "keys = 600");
     fs::write(place.path("front.toml"), text).unwrap();
     let front = ["front", "--config", "front.toml"];
     let mut child = place.command(&front).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
