@@ -430,6 +430,7 @@ mod tests {
         let [mean, p50, p95, p99, p999, max] = [4.5, 4.0, 5.0, 6.0, 7.0, 8.0].map(Some);
         let row = SummaryRow {
             goodput_mbps: interval,
+            goodput_range_mbps: Some(Range { p10: 1.0, p50: 2.0, p90: 3.0 }),
             jain_rounds: Some(interval),
             qct_ms: Spread { mean, p50, p95, p99, p999, max, at_least: Some("p99") },
             least: Some(Least { whole_ms: 0.3, wire_ms: 0.1, ..Least::default() }),

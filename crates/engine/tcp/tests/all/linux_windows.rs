@@ -191,15 +191,20 @@ fn responses_carry_acknowledgements() {
 fn the_ack_of_a_fin_waits_for_this_ends_own_fin() {
     // Linux 6.12: tcp_fin() enters pingpong mode in CLOSE_WAIT; in FIN_WAIT_1 and 2 it acknowledges at once.
     let params = Params { delayed_ack: 2, pingpong: true, ..window_of(10) };
-    Script::server(params).run(
-        "20 < F. 1:1 ack 1
+    let data = "12 < . 1:1001 ack 1\n12 < . 1001:2001 ack 1\n12 > . 1:1 ack 2001";
+    Script::server(params).run(data).run(
+        "20 < F. 2001:2001 ack 1
          25 close
-         25 > F. 1:1 ack 2",
+         25 > F. 1:1 ack 2002",
     );
-    // At the latest after the maximum ACK delay; at once together with a pending full segment.
+    // At the latest after the maximum ACK delay; at once before any data, and together with a pending full segment.
+    Script::server(params).run(data).run(
+        "20 < F. 2001:2001 ack 1
+         60 > . 1:1 ack 2002",
+    );
     Script::server(params).run(
         "20 < F. 1:1 ack 1
-         60 > . 1:1 ack 2",
+         20 > . 1:1 ack 2",
     );
     Script::server(params).run(
         "20 < . 1:1001 ack 1
