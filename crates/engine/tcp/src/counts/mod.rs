@@ -96,21 +96,20 @@ impl Counts {
     fn on_new_ack(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, segment: &Segment, ack: u64, sacked: i64) {
         let facts = tcb.advance(call, segment, ack);
         let acked = u64::from(facts.acked);
-        // Segments that duplicates reported were counted then (tcp_remove_reno_sacks).
-        let reported = if call.params.byte_counting { self.dup_acks.saturating_mul(call.params.mss) } else { 0 };
         if self.gone > 0 {
             self.settle_pipe(tcb, call.params, facts.acked);
         }
         if self.recovery == Recovery::Open {
-            self.dup_acks = 0;
+            let reported = std::mem::take(&mut self.dup_acks);
             tcb.snd.rearm(call);
             if ack > tcb.snd.cwr_high {
                 tcb.end_reduction();
                 if facts.ece {
                     tcb.reduce_for_mark(call, tcb.snd.high - tcb.snd.una);
+                } else if reported > 0 && call.params.byte_counting {
+                    grow_less(tcb, call.params, &facts, reported);
                 } else {
-                    let acked = facts.acked.saturating_sub(reported).max(facts.acked.min(call.params.mss));
-                    tcb.grow(call.params, &Ack { acked, ..facts });
+                    tcb.grow(call.params, &facts);
                 }
             }
             if self.gone > 0 {
@@ -243,4 +242,11 @@ impl Counts {
             _ => tcb.snd.nxt - tcb.snd.una - self.gone,
         }
     }
+}
+
+/// Grow the window without segments that duplicates have reported (tcp_remove_reno_sacks).
+#[cold]
+fn grow_less(tcb: &mut Tcb, params: &Params, facts: &Ack, reported: u32) {
+    let acked = facts.acked.saturating_sub(reported.saturating_mul(params.mss)).max(facts.acked.min(params.mss));
+    tcb.grow(params, &Ack { acked, ..*facts });
 }
